@@ -1,0 +1,214 @@
+//===- Manifest.h - What a compiled function expects ------------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The contract between compiled code and whoever launches it, as plain values
+// with a JSON form. `docs/Manifest.md` describes every field and
+// `docs/manifest.schema.json` is its schema. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_SUPPORT_MANIFEST_H
+#define NORM_SUPPORT_MANIFEST_H
+
+#include "norm/Support/DType.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace norm {
+
+/// An extent or stride known only at run time (`null` in JSON). The value is
+/// that of `mlir::ShapedType::kDynamic`, so shapes copy over unchanged.
+inline constexpr int64_t kDynamic = std::numeric_limits<int64_t>::min();
+
+/// The version of the JSON form; a reader refuses any other.
+inline constexpr unsigned kManifestVersion = 1;
+
+/// Dimension `dim` of buffer `buffer`. Buffers 0 to A-1 are the A arguments,
+/// the following ones the temporaries.
+struct BufferDim {
+  unsigned buffer = 0;
+  unsigned dim = 0;
+  bool operator==(const BufferDim &) const = default;
+};
+
+/// Some dimensions of one buffer; stands for the product of their extents.
+struct BufferDims {
+  unsigned buffer = 0;
+  std::vector<unsigned> dims;
+  bool operator==(const BufferDims &) const = default;
+};
+
+enum class ArgumentRole : uint8_t { Input, Output, Scalar };
+
+/// A function argument, or a result (role `Output`, after the arguments).
+struct Argument {
+  std::string name;
+  ArgumentRole role = ArgumentRole::Input;
+  DType dtype = DType::F32;
+  /// Extents; `kDynamic` where not fixed. Empty for a scalar and for rank 0.
+  std::vector<int64_t> shape;
+  /// Strides in elements, one per extent; `kDynamic` where any is taken.
+  std::vector<int64_t> strides;
+  /// Bytes which the base address must be a multiple of, whatever the variant.
+  uint64_t alignment = 1;
+  /// Arguments that may be the same memory (same address, shape, strides).
+  std::vector<unsigned> aliases;
+  /// For each extent, the dimension of an earlier argument that it equals, if
+  /// known; empty when nothing is known. This is what tells the shape of an
+  /// output with dynamic extents, and which inputs must agree.
+  std::vector<std::optional<BufferDim>> equals;
+  bool operator==(const Argument &) const = default;
+};
+
+/// An extent of a temporary: a number, or the extent of an argument's dim.
+struct TemporaryExtent {
+  int64_t value = 0;
+  std::optional<BufferDim> source; // overrides `value`
+
+  TemporaryExtent() = default;
+  TemporaryExtent(int64_t value) : value(value) {}
+  TemporaryExtent(BufferDim source) : source(source) {}
+  bool operator==(const TemporaryExtent &) const = default;
+};
+
+/// A contiguous (row-major) buffer between two kernels, made by the launcher.
+struct Temporary {
+  DType dtype = DType::F32;
+  std::vector<TemporaryExtent> shape;
+  bool operator==(const Temporary &) const = default;
+};
+
+/// One 8-byte parameter slot of a kernel.
+struct Param {
+  enum class Kind : uint8_t {
+    Pointer,   ///< address of `buffer`
+    Stride,    ///< stride of `dims[0]` of `buffer`, in elements
+    Extent,    ///< product of the extents `dims` of `buffer`
+    Scalar,    ///< bits of the scalar argument `buffer`, in the low bytes
+    Workspace, ///< address of the workspace
+  };
+  Kind kind = Kind::Pointer;
+  unsigned buffer = 0;
+  std::vector<unsigned> dims;
+  bool operator==(const Param &) const = default;
+
+  static Param pointer(unsigned buffer) { return {Kind::Pointer, buffer, {}}; }
+  static Param stride(unsigned buffer, unsigned dim) {
+    return {Kind::Stride, buffer, {dim}};
+  }
+  static Param extent(unsigned buffer, std::vector<unsigned> dims) {
+    return {Kind::Extent, buffer, std::move(dims)};
+  }
+  static Param scalar(unsigned argument) {
+    return {Kind::Scalar, argument, {}};
+  }
+  static Param workspace() { return {Kind::Workspace, 0, {}}; }
+};
+
+/// The address of `buffer`, and the byte strides of all its dims but the last
+/// that have more than one element, must be multiples of `alignment` bytes.
+struct AlignmentRequirement {
+  unsigned buffer = 0;
+  uint64_t alignment = 1;
+  bool operator==(const AlignmentRequirement &) const = default;
+};
+
+/// One compiled form of a kernel. The first one whose requirements hold is
+/// launched. The fields from `block` on are for GPU targets.
+struct Variant {
+  std::string symbol;
+  std::vector<AlignmentRequirement> requirements;
+  unsigned block = 1;         ///< threads of a CTA
+  uint64_t rowsPerCta = 1;    ///< of a cluster where `cluster` > 1
+  unsigned cluster = 1;       ///< CTAs of a cluster
+  uint64_t dynamicShared = 0; ///< bytes per CTA
+  uint64_t staticShared = 0;  ///< bytes per CTA
+  /// Registers per thread and spilled bytes, where an assembler told them.
+  std::optional<unsigned> registers;
+  std::optional<unsigned> spillBytes;
+  bool operator==(const Variant &) const = default;
+};
+
+/// One launch of the sequence.
+struct Kernel {
+  std::string program;  ///< what it computes, for people
+  std::string order;    ///< the `#norm.order` as text
+  std::string schedule; ///< the `#norm.schedule` as text
+  /// The buffers read and written; the minimal traffic of the kernel is each
+  /// of them once.
+  std::vector<unsigned> reads;
+  std::vector<unsigned> writes;
+  BufferDims rows;
+  BufferDims columns;
+  std::vector<Param> params;
+  std::vector<Variant> variants;
+  bool operator==(const Kernel &) const = default;
+};
+
+/// A part of the workspace, in bytes.
+struct ByteRange {
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+  bool operator==(const ByteRange &) const = default;
+};
+
+/// Device memory that lives across launches of one stream. The ranges `zeroed`
+/// are zero before the first launch, and every launch leaves them zero.
+struct Workspace {
+  uint64_t bytes = 0;
+  std::vector<ByteRange> zeroed;
+  bool operator==(const Workspace &) const = default;
+};
+
+/// Everything needed to launch an artifact correctly.
+struct Manifest {
+  std::string norm; ///< version of the compiler that made it
+  std::string entry;
+  std::string target; ///< `host` or `sm_NN`
+  std::string ptx;    ///< PTX ISA version, `8.0`; empty for `host`
+  unsigned minDriver = 0; ///< least `cuDriverGetVersion`, 12000 is CUDA 12.0
+  std::vector<Argument> arguments;
+  std::vector<Temporary> temporaries;
+  std::vector<Kernel> kernels;
+  Workspace workspace;
+  bool operator==(const Manifest &) const = default;
+
+  unsigned numBuffers() const {
+    return unsigned(arguments.size() + temporaries.size());
+  }
+  /// Rank of buffer `buffer`, which must be below `numBuffers()`.
+  unsigned rank(unsigned buffer) const;
+  DType dtype(unsigned buffer) const;
+  /// `argument 2 'eps'` or `temporary 0`, for messages.
+  std::string describe(unsigned buffer) const;
+};
+
+/// The JSON form. Fields at their default that the schema calls optional are
+/// left out.
+llvm::json::Value toJSON(const Manifest &manifest);
+
+/// The JSON form as indented text that ends in a newline.
+std::string printManifest(const Manifest &manifest);
+
+/// Checks that every index, rank, extent and size makes sense: `parseManifest`
+/// does so, and so does a runtime that is given a manifest as a value. The
+/// message names the field (`kernels[0].params[2].buffer`).
+llvm::Error verifyManifest(const Manifest &manifest);
+
+/// Reads the JSON form. A malformed text, a missing or mistyped field, another
+/// `version`, or a manifest that does not verify is an error that names the
+/// field.
+llvm::Expected<Manifest> parseManifest(llvm::StringRef text);
+
+} // namespace norm
+
+#endif // NORM_SUPPORT_MANIFEST_H
