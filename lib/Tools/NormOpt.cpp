@@ -1,0 +1,31 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// norm-opt: MLIR's optimizer driver with the project's dialects and passes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Tools/Tools.h"
+
+#include "norm/Dialect/Norm/IR/Norm.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/InitAllPasses.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+
+using namespace mlir;
+
+int norm::tools::normOptMain(int argc, char **argv) {
+  DialectRegistry registry;
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registerAllPasses();
+  registry.insert<mlir::norm::NormDialect>();
+  return asMainReturnCode(
+      MlirOptMain(argc, argv, "norm optimizer driver\n", registry));
+}

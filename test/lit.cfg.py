@@ -1,0 +1,63 @@
+#===----------------------------------------------------------------------===#
+#
+# Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===----------------------------------------------------------------------===#
+
+# Configuration of the lit suite. Substitutions: the tools by name, %ptxas and
+# %inputs (test/Inputs). Features: `ptxas`, an assembler was found; `cuda`, the
+# driver is here and sees a device.
+
+import ctypes
+import os
+import shutil
+
+import lit.formats
+from lit.llvm import llvm_config
+from lit.llvm.subst import FindTool, ToolSubst
+
+config.name = "norm"
+config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "unit", "consumer"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.norm_obj_root, "test")
+
+
+def find_ptxas():
+    return shutil.which("ptxas") or shutil.which(
+        "ptxas", path="/usr/local/cuda/bin")
+
+
+def has_cuda_device():
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return False
+    count = ctypes.c_int(0)
+    return (driver.cuInit(0) == 0
+            and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+            and count.value > 0)
+
+
+config.substitutions.append(
+    ("%inputs", os.path.join(config.test_source_root, "Inputs")))
+ptxas = find_ptxas()
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
+if has_cuda_device():
+    config.available_features.add("cuda")
+
+llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+llvm_config.add_tool_substitutions(
+    [
+        ToolSubst("norm-opt", unresolved="ignore"),
+        ToolSubst("norm-compile", unresolved="ignore"),
+        ToolSubst("norm-run", unresolved="ignore"),
+    ],
+    [config.norm_tools_dir],
+)
+llvm_config.add_tool_substitutions(
+    ["FileCheck", "not", "count", "split-file"], [config.llvm_tools_dir])

@@ -1,0 +1,69 @@
+#===----------------------------------------------------------------------===#
+#
+# Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+#===----------------------------------------------------------------------===#
+#
+# Which upstream library a target really links. The project names MLIR and LLVM
+# components (MLIRArithDialect, LLVMOrcJIT); a dynamic build takes all of them
+# from libMLIR and libLLVM, a static build takes the archives.
+#
+# This file is also installed: a project which uses an installed static build
+# has to see the same corrected archives.
+#
+#===----------------------------------------------------------------------===#
+
+# Parts of MLIR that exist only as archives, even where libMLIR is built.
+set(NORM_MLIR_ARCHIVES_ONLY MLIROptLib MLIRExecutionEngine
+    MLIRExecutionEngineUtils)
+
+# A libMLIR build exports every archive with libMLIR and libLLVM as its
+# dependencies. Linking these beside the archives would give two copies of each
+# global, so they are replaced by the archives that all of MLIR needs.
+function(norm_detach_mlir_archives)
+  get_property(detached GLOBAL PROPERTY NORM_MLIR_ARCHIVES_DETACHED)
+  if(detached)
+    return()
+  endif()
+  set_property(GLOBAL PROPERTY NORM_MLIR_ARCHIVES_DETACHED TRUE)
+  get_property(imported DIRECTORY PROPERTY IMPORTED_TARGETS)
+  foreach(target IN LISTS imported)
+    if(NOT target MATCHES "^MLIR.")
+      continue()
+    endif()
+    get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
+    if(NOT libraries)
+      set(libraries "")
+    endif()
+    list(REMOVE_ITEM libraries LLVM MLIR)
+    list(APPEND libraries LLVMSupport LLVMCore LLVMTarget LLVMTargetParser)
+    list(REMOVE_DUPLICATES libraries)
+    set_target_properties(${target} PROPERTIES
+                          INTERFACE_LINK_LIBRARIES "${libraries}")
+  endforeach()
+endfunction()
+
+if(NORM_STATIC)
+  norm_detach_mlir_archives()
+endif()
+
+# norm_upstream_libraries(OUT NAME...): the names with each MLIR or LLVM
+# component replaced by what this build links for it.
+function(norm_upstream_libraries out)
+  set(result "")
+  foreach(name IN LISTS ARGN)
+    if(NORM_STATIC OR name MATCHES "^MLIRNorm" OR
+       name IN_LIST NORM_MLIR_ARCHIVES_ONLY)
+      list(APPEND result ${name})
+    elseif(name MATCHES "^MLIR")
+      list(APPEND result MLIR LLVM)
+    elseif(name MATCHES "^LLVM")
+      list(APPEND result LLVM)
+    else()
+      list(APPEND result ${name})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES result)
+  set(${out} ${result} PARENT_SCOPE)
+endfunction()
