@@ -18,14 +18,12 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
-using namespace mlir;
-
 int norm::tools::normOptMain(int argc, char **argv) {
-  DialectRegistry registry;
-  registerAllDialects(registry);
-  registerAllExtensions(registry);
-  registerAllPasses();
+  mlir::DialectRegistry registry;
+  mlir::registerAllDialects(registry);
+  mlir::registerAllExtensions(registry);
+  mlir::registerAllPasses();
   registry.insert<mlir::norm::NormDialect>();
-  return asMainReturnCode(
-      MlirOptMain(argc, argv, "norm optimizer driver\n", registry));
+  return mlir::asMainReturnCode(
+      mlir::MlirOptMain(argc, argv, "norm optimizer driver\n", registry));
 }

@@ -14,19 +14,25 @@
 #
 #===----------------------------------------------------------------------===#
 
-# Parts of MLIR that exist only as archives, even where libMLIR is built.
+# The parts of MLIR which libMLIR doesn't have.
 set(NORM_MLIR_ARCHIVES_ONLY MLIROptLib MLIRExecutionEngine
     MLIRExecutionEngineUtils)
 
-# A libMLIR build exports every archive with libMLIR and libLLVM as its
-# dependencies. Linking these beside the archives would give two copies of each
-# global, so they are replaced by the archives that all of MLIR needs.
-function(norm_detach_mlir_archives)
-  get_property(detached GLOBAL PROPERTY NORM_MLIR_ARCHIVES_DETACHED)
-  if(detached)
+# A libMLIR build exports every archive with both libMLIR and the archives it
+# needs as dependencies. Linking the two together would give two copies of each
+# global. A static build therefore takes only archives, to which those of LLVM
+# that all of MLIR needs are added; a dynamic build takes only libMLIR.
+function(norm_correct_mlir_archives)
+  get_property(corrected GLOBAL PROPERTY NORM_MLIR_ARCHIVES_CORRECTED)
+  if(corrected)
     return()
   endif()
-  set_property(GLOBAL PROPERTY NORM_MLIR_ARCHIVES_DETACHED TRUE)
+  set_property(GLOBAL PROPERTY NORM_MLIR_ARCHIVES_CORRECTED TRUE)
+  if(NOT NORM_STATIC)
+    set_target_properties(${NORM_MLIR_ARCHIVES_ONLY} PROPERTIES
+                          INTERFACE_LINK_LIBRARIES "MLIR;LLVM")
+    return()
+  endif()
   get_property(imported DIRECTORY PROPERTY IMPORTED_TARGETS)
   foreach(target IN LISTS imported)
     if(NOT target MATCHES "^MLIR.")
@@ -44,9 +50,7 @@ function(norm_detach_mlir_archives)
   endforeach()
 endfunction()
 
-if(NORM_STATIC)
-  norm_detach_mlir_archives()
-endif()
+norm_correct_mlir_archives()
 
 # norm_upstream_libraries(OUT NAME...): the names with each MLIR or LLVM
 # component replaced by what this build links for it.
