@@ -57,9 +57,11 @@ else()
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 endif()
 
+set(NORM_SANITIZE_LINK_FLAG "")
 if(NORM_SANITIZE)
+  set(NORM_SANITIZE_LINK_FLAG "-fsanitize=${NORM_SANITIZE}")
   add_compile_options("-fsanitize=${NORM_SANITIZE}" -fno-omit-frame-pointer)
-  add_link_options("-fsanitize=${NORM_SANITIZE}")
+  add_link_options("${NORM_SANITIZE_LINK_FLAG}")
 endif()
 
 # ccache refuses precompiled headers unless told that the macros which they
