@@ -12,6 +12,7 @@
 #include "norm/Tools/Tools.h"
 
 #include "norm/Dialect/Norm/IR/Norm.h"
+#include "norm/Dialect/NormTile/IR/NormTile.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -23,7 +24,7 @@ int norm::tools::normOptMain(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllPasses();
-  registry.insert<mlir::norm::NormDialect>();
+  registry.insert<mlir::norm::NormDialect, mlir::norm_tile::NormTileDialect>();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "norm optimizer driver\n", registry));
 }
