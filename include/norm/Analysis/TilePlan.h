@@ -1,0 +1,110 @@
+//===- TilePlan.h - Who computes which columns of a row ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The arithmetic of mapping an order (leaves on virtual lanes) onto the threads
+// of a row. Free of IR; both targets and the unit tests compute with it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_ANALYSIS_TILEPLAN_H
+#define NORM_ANALYSIS_TILEPLAN_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <string>
+
+namespace norm {
+
+/// Where a streamed input stays between two phases.
+enum class Residency { Registers, Shared, Stream };
+
+/// What a schedule fixes (the C++ value of `#norm.schedule`).
+struct Schedule {
+  int64_t threads = 1;    ///< threads that share a row
+  int64_t rowsPerCta = 1; ///< rows a CTA works on at a time
+  Residency residency = Residency::Registers;
+  bool prefetch = true;     ///< load per-column operands during the exchange
+  int64_t vector = 1;       ///< lanes that a thread computes in one step
+  int64_t maxRegisters = 0; ///< cap per thread, 0 for none
+};
+
+/// A row's columns are cut into leaves of `leaf` neighbours; leaf `k` belongs
+/// to virtual lane `k mod lanes` as the lane's element `k / lanes`.
+///
+/// A thread computes `vector` neighbouring lanes in one step, a *chunk* of
+/// `vector * leaf` columns. Lane `v` belongs to thread
+/// `(v / vector) mod threads`, as its block `v / (vector * threads)`. One
+/// *iteration* covers all `lanes * leaf` columns of one element of each lane.
+struct TilePlan {
+  int64_t columns = -1; ///< -1 where known at launch only
+  int64_t leaf = 1;
+  int64_t lanes = 1024;
+  Schedule schedule;
+
+  bool isDynamic() const { return columns < 0; }
+  /// Columns of one chunk.
+  int64_t chunkSize() const { return leaf * schedule.vector; }
+  /// Columns that the threads of a row cover in one step.
+  int64_t stepSize() const { return chunkSize() * schedule.threads; }
+  /// Columns of one iteration.
+  int64_t iterationSize() const { return leaf * lanes; }
+  /// Blocks of lanes per thread.
+  int64_t blocks() const { return iterationSize() / stepSize(); }
+  /// Blocks that hold a column in some iteration.
+  int64_t liveBlocks() const;
+  /// Chunks that a thread walks, counting those beyond the last column.
+  int64_t steps() const;
+  /// First column of the chunk of `thread` in `block` of `iteration`.
+  int64_t column(int64_t iteration, int64_t block, int64_t thread) const;
+  /// Whether every thread's chunk of this step lies within the row.
+  bool isFull(int64_t iteration, int64_t block) const;
+  /// Whether some thread's chunk of this step holds a column.
+  bool isLive(int64_t iteration, int64_t block) const;
+  /// Whether a chunk can hold columns on both sides of the row's end.
+  bool hasPartialChunk() const;
+};
+
+/// What a target allows.
+struct TargetLimits {
+  bool isHost = false;
+  int64_t sharedPerCta = 0;  ///< bytes of shared memory a CTA may use
+  int64_t vectorBytes = 64;  ///< SIMD width of the host
+};
+
+/// What the cost model looks at.
+struct ProgramFacts {
+  int64_t columns = -1;     ///< -1 where known at launch only
+  int64_t narrowestBytes = 4; ///< element size of the narrowest streamed input
+  int64_t heldBytes = 4;    ///< bytes per column kept between phases
+  int64_t phases = 1;       ///< walks over the columns
+};
+
+/// Columns per leaf for a row whose narrowest streamed input has elements of
+/// `bytes`: one 16-byte access.
+int64_t leafFor(int64_t bytes);
+
+/// The schedule that the model picks. Measured on sm_90: one row per CTA with
+/// 1 to 4 accesses of 16 bytes per thread, 128 to 256 threads up to 16384
+/// columns of 2 bytes, at most 16 accesses held in registers beyond, several
+/// rows per CTA for narrow rows; re-read what doesn't fit.
+Schedule chooseSchedule(const ProgramFacts &facts, const TargetLimits &limits);
+
+/// Sets fields from text such as `threads=256,residency=stream`.
+llvm::Error overrideSchedule(Schedule &schedule, llvm::StringRef text);
+
+/// Why a schedule can't run on a target; success where it can.
+llvm::Error checkSchedule(const Schedule &schedule, const ProgramFacts &facts,
+                          const TargetLimits &limits, llvm::StringRef target);
+
+llvm::StringRef toString(Residency residency);
+std::string toString(const Schedule &schedule);
+
+} // namespace norm
+
+#endif // NORM_ANALYSIS_TILEPLAN_H

@@ -1,0 +1,87 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_DIALECT_NORM_IR_NORMATTRS_TD
+#define NORM_DIALECT_NORM_IR_NORMATTRS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "norm/Dialect/Norm/IR/NormDialect.td"
+
+class Norm_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<Norm_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+// The kinds of norm.reduce. What a kind does (state, identity, lift, combine,
+// project) is written once, in Analysis/ReduceKind.
+def Norm_ReduceKindAttr : I32EnumAttr<"ReduceKind", "kind of a reduction", [
+    I32EnumAttrCase<"Add", 0, "add">,
+    I32EnumAttrCase<"Mul", 1, "mul">,
+    I32EnumAttrCase<"Max", 2, "max">,
+    I32EnumAttrCase<"Min", 3, "min">,
+    I32EnumAttrCase<"MaxNum", 4, "maxnum">,
+    I32EnumAttrCase<"MinNum", 5, "minnum">,
+    I32EnumAttrCase<"Welford", 6, "welford">,
+    I32EnumAttrCase<"MaxExpSum", 7, "max_expsum">]> {
+  let cppNamespace = "::mlir::norm";
+}
+
+def Norm_ResidencyAttr : I32EnumAttr<"Residency",
+    "where a streamed input stays between two phases", [
+    I32EnumAttrCase<"Registers", 0, "registers">,
+    I32EnumAttrCase<"Shared", 1, "shared">,
+    I32EnumAttrCase<"Stream", 2, "stream">]> {
+  let cppNamespace = "::mlir::norm";
+}
+
+def Norm_OrderAttr : Norm_Attr<"Order", "order"> {
+  let summary = "association of a row's reductions";
+  let description = [{
+    Fixes in which tree the elements of a row are combined, and with that the
+    bits of every reduction. Leaf `k` is the `leaf` neighbouring columns from
+    `k * leaf`; it is combined by halving (element `j` with `j + leaf/2`, then
+    `leaf/4`, ...). Leaf `k` belongs to virtual lane `k mod lanes`; a lane
+    combines its leaves in rising order. The lanes are combined by halving.
+    Lanes without a leaf hold the identity, which changes no bit, so the order
+    doesn't depend on the extent. It is a function of the narrowest streamed
+    input alone, never of the schedule.
+
+    Example: `#norm.order<leaf = 8, lanes = 1024>`
+  }];
+  let parameters = (ins "int64_t":$leaf, "int64_t":$lanes);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Norm_ScheduleAttr : Norm_Attr<"Schedule", "schedule"> {
+  let summary = "mapping of a program onto a target";
+  let description = [{
+    How the order is mapped onto hardware; never changes a bit.
+    `threads`: threads that share a row (a power of two up to 1024).
+    `rows_per_cta`: rows a CTA works on at a time.
+    `residency`: where streamed inputs stay between phases.
+    `prefetch`: per-column operands are loaded while the reduction is in
+    flight.
+    `vector`: virtual lanes that a thread computes in one step (SIMD; 1 on a
+    GPU).
+    `max_registers`: register cap per thread, 0 for none.
+
+    Example: `#norm.schedule<threads = 128, residency = registers>`
+  }];
+  let parameters = (ins
+    "int64_t":$threads,
+    DefaultValuedParameter<"int64_t", "1">:$rows_per_cta,
+    DefaultValuedParameter<"::mlir::norm::Residency", "::mlir::norm::Residency::Registers">:$residency,
+    DefaultValuedParameter<"bool", "true">:$prefetch,
+    DefaultValuedParameter<"int64_t", "1">:$vector,
+    DefaultValuedParameter<"int64_t", "0">:$max_registers);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+#endif // NORM_DIALECT_NORM_IR_NORMATTRS_TD

@@ -1,0 +1,30 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_DIALECT_NORM_IR_NORMDIALECT_TD
+#define NORM_DIALECT_NORM_IR_NORMDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Norm_Dialect : Dialect {
+  let name = "norm";
+  let cppNamespace = "::mlir::norm";
+  let summary = "Normalizations and the elementwise work around them";
+  let description = [{
+    The dialect has two levels. The *named* ops (`norm.layer_norm`,
+    `norm.rms_norm`, `norm.softmax`) say what to compute on tensors. The
+    *program* op `norm.generic` says it as a scalar program over a space of
+    named dims, in which `norm.reduce` is a collective over some of the dims.
+    Passes turn the first into the second, fuse, and give a program an order
+    (`#norm.order`, which fixes its bits) and a schedule (`#norm.schedule`,
+    which does not).
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+#endif // NORM_DIALECT_NORM_IR_NORMDIALECT_TD

@@ -1,0 +1,268 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_DIALECT_NORM_IR_NORMOPS_TD
+#define NORM_DIALECT_NORM_IR_NORMOPS_TD
+
+include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/IndexingMapOpInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "norm/Dialect/Norm/IR/NormAttrs.td"
+
+class Norm_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Norm_Dialect, mnemonic, traits>;
+
+def Norm_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
+def Norm_FloatTensor : RankedTensorOf<[F16, BF16, F32, F64]>;
+def Norm_StatTensor : RankedTensorOf<[F32, F64]>;
+def Norm_Scalar : AnyTypeOf<[AnyFloat, AnySignlessInteger, Index]>;
+
+//===----------------------------------------------------------------------===//
+// Named ops
+//===----------------------------------------------------------------------===//
+
+class Norm_NamedOp<string mnemonic, list<Trait> traits = []>
+    : Norm_Op<mnemonic, !listconcat([Pure,
+        DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+            ["reifyResultShapes"]>], traits)> {
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Norm_LayerNormOp : Norm_NamedOp<"layer_norm", [AttrSizedOperandSegments,
+    AttrSizedResultSegments]> {
+  let summary = "layer normalization over trailing axes";
+  let description = [{
+    With `N` the number of elements over `axes`, for every row:
+
+        mean = sum(x) / N
+        rstd = 1 / sqrt(sum((x - mean)^2) / N + eps)
+        y    = (x - mean) * rstd * scale + bias
+
+    Statistics and arithmetic are f32 (f64 when an operand or `y` is f64); `y`
+    is rounded once, to its own element type. The variance is biased and `eps`
+    stands under the root. `scale` and `bias` have the extents of the
+    normalized axes, each with its own element type; without them they are 1
+    and 0. `stats(mean, rstd)` returns the statistics, with the extents of the
+    other axes, in the type of the arithmetic. Every extent may be dynamic. No
+    row: nothing is computed. Rows of no element give empty rows of `y`, and
+    NaN statistics. A NaN or an infinity stays in its own row.
+
+    Example:
+
+    ```mlir
+    %y, %mean, %rstd = norm.layer_norm %x scale(%g) bias(%b) stats(mean, rstd)
+        axes = [1] eps = 1.0e-5
+        : tensor<?x384xf32>, tensor<384xf32>, tensor<384xf32>
+          -> tensor<?x384xf32>, tensor<?xf32>, tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins Norm_FloatTensor:$x, Optional<Norm_FloatTensor>:$scale,
+    Optional<Norm_FloatTensor>:$bias, DenseI64ArrayAttr:$axes, F64Attr:$eps,
+    DefaultValuedAttr<F64Attr, "0.0">:$offset);
+  let results = (outs Norm_FloatTensor:$y, Optional<Norm_StatTensor>:$mean,
+    Optional<Norm_StatTensor>:$rstd);
+}
+
+def Norm_RmsNormOp : Norm_NamedOp<"rms_norm"> {
+  let summary = "root-mean-square normalization over trailing axes";
+  let description = [{
+    With `N` the number of elements over `axes`, for every row:
+
+        rstd = 1 / sqrt(sum(x^2) / N + eps)
+        y    = x * rstd * (scale + offset)
+
+    `offset = 1.0` is the zero-centred form `1 + scale`; the sum is taken in
+    the type of the arithmetic. Types, rounding, `eps` and extents are those of
+    `norm.layer_norm`; `stats(rstd)` returns `rstd`.
+
+    Example:
+
+    ```mlir
+    %y = norm.rms_norm %x scale(%w, offset = 1.0) axes = [1] eps = 1.0e-6
+        : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
+    ```
+  }];
+  let arguments = (ins Norm_FloatTensor:$x, Optional<Norm_FloatTensor>:$scale,
+    DenseI64ArrayAttr:$axes, F64Attr:$eps,
+    DefaultValuedAttr<F64Attr, "0.0">:$offset);
+  let results = (outs Norm_FloatTensor:$y, Optional<Norm_StatTensor>:$rstd);
+}
+
+def Norm_SoftmaxOp : Norm_NamedOp<"softmax"> {
+  let summary = "softmax over trailing axes";
+  let description = [{
+    For every row:
+
+        m = max(x)
+        y = exp(x - m) / sum(exp(x - m))
+
+    Arithmetic is f32 (f64 when `x` or `y` is f64), with one rounding to the
+    element type of `y`. A row that holds a NaN or +inf, or nothing but -inf, is NaN
+    throughout; -inf beside a finite value gives 0.
+
+    Example:
+
+    ```mlir
+    %s = norm.softmax %x axes = [1] : tensor<?x1000xf32> -> tensor<?x1000xf32>
+    ```
+  }];
+  let arguments = (ins Norm_FloatTensor:$x, DenseI64ArrayAttr:$axes);
+  let results = (outs Norm_FloatTensor:$y);
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+def Norm_GenericOp : Norm_Op<"generic", [
+    AttrSizedOperandSegments, IsolatedFromAbove, DestinationStyleOpInterface,
+    SingleBlockImplicitTerminator<"::mlir::norm::YieldOp">,
+    DeclareOpInterfaceMethods<IndexingMapOpInterface,
+        ["getMatchingIndexingMap", "getStaticLoopRanges"]>,
+    DeclareOpInterfaceMethods<ReifyRankedShapedTypeOpInterface,
+            ["reifyResultShapes"]>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+    DeclareOpInterfaceMethods<ConditionallySpeculatable>,
+    DeclareOpInterfaceMethods<BufferizableOpInterface,
+        ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+         "getAliasingValues", "bufferize", "bufferizesToElementwiseAccess"]>,
+    OpAsmOpInterface]> {
+  let summary = "a scalar program over a space of named dims";
+  let description = [{
+    The body is run for every point of the space spanned by `dims`. Each `ins`
+    operand is a tensor, a strided memref or a scalar; each `outs` operand a
+    tensor or memref (all shaped operands tensors, or all memrefs). An operand's
+    map names, for each of its axes, one dim, or `0` for a static axis of size
+    1. A block argument is the operand's element at the point; for an `outs`
+    operand, its previous content.
+
+    A value's *support* is the set of dims it varies on: those of an operand's
+    map; the union, for an elementwise op; a `norm.reduce` drops its dims. A
+    yielded value's support lies within the dims of its `outs` map.
+
+    `dims` are listed in the order of the space; reductions follow
+    `#norm.order`, which the attribute `order` fixes once scheduled.
+
+    Example:
+
+    ```mlir
+    %y, %r = norm.generic (row, col)
+        ins(%a = %x[row, col] : tensor<?x4096xbf16>)
+        outs(%_0 = %y0[row, col] : tensor<?x4096xbf16>,
+             %_1 = %r0[row] : tensor<?xf32>) {
+      %f = arith.extf %a : bf16 to f32
+      %sq = arith.mulf %f, %f : f32
+      %ss = norm.reduce add %sq over [col] : f32
+      norm.yield %a, %ss : bf16, f32
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs, Variadic<AnyShaped>:$outputs,
+    StrArrayAttr:$dims, AffineMapArrayAttr:$indexing_maps,
+    OptionalAttr<Norm_OrderAttr>:$order,
+    OptionalAttr<Norm_ScheduleAttr>:$schedule,
+    OptionalAttr<StrAttr>:$name);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs,
+    "::mlir::ValueRange":$outputs, "::llvm::ArrayRef<::llvm::StringRef>":$dims,
+    "::llvm::ArrayRef<::mlir::AffineMap>":$maps)>];
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getOutputsMutable();
+    }
+    ::mlir::Block *getBlock() { return &getBody().front(); }
+    /// The shape of an operand; empty for a scalar.
+    ::llvm::ArrayRef<int64_t> getShape(::mlir::OpOperand *operand);
+    ::mlir::AffineMap getMap(unsigned operandNumber) {
+      return ::llvm::cast<::mlir::AffineMapAttr>(
+                 getIndexingMaps()[operandNumber]).getValue();
+    }
+    unsigned getNumDims() { return getDims().size(); }
+    ::llvm::StringRef getDimName(unsigned dim) {
+      return ::llvm::cast<::mlir::StringAttr>(getDims()[dim]).getValue();
+    }
+    /// Position of a dim by name.
+    std::optional<unsigned> getDimNumber(::llvm::StringRef name);
+    /// The static extent of each dim, kDynamic where no operand fixes it.
+    ::llvm::SmallVector<int64_t> getExtents();
+    /// An operand number and axis from which a dim's extent can be read.
+    std::pair<unsigned, unsigned> getExtentSource(unsigned dim);
+    bool hasTensorSemantics() { return getNumResults() != 0; }
+    /// The dims a value of the body varies on, as a bit set. Computes all of
+    /// them in one walk.
+    ::llvm::DenseMap<::mlir::Value, uint64_t> computeSupports();
+    static ::llvm::StringRef getDefaultDialect() { return "norm"; }
+  }];
+}
+
+class Norm_BodyOp<string mnemonic, list<Trait> traits = []>
+    : Norm_Op<mnemonic, !listconcat([Pure, HasParent<"GenericOp">], traits)>;
+
+def Norm_ReduceOp : Norm_BodyOp<"reduce",
+    [DeclareOpInterfaceMethods<InferTypeOpInterface>]> {
+  let summary = "collective reduction over dims of the space";
+  let description = [{
+    Combines the operand over all points of `dims`; every point of the other
+    dims gets the result. Kinds: `add`, `mul`; `max`, `min` (NaN if any operand
+    is); `maxnum`, `minnum` (ignore NaN); `welford` (mean, and the sum of the
+    squares of the centred values); `max_expsum` (`m = max(v)`, and
+    `sum(exp(v - m))`). Over no points: the identity, which is -0.0 for `add`.
+
+    Example: `%mean, %m2 = norm.reduce welford %v over [col] : f32`
+  }];
+  let arguments = (ins Norm_ReduceKindAttr:$kind, Norm_Scalar:$value,
+    StrArrayAttr:$dims);
+  let results = (outs Variadic<Norm_Scalar>:$results);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Norm_ExtentOp : Norm_BodyOp<"extent"> {
+  let summary = "number of points along a dim";
+  let description = [{
+    The extent of a dim as a number, rounded to nearest even where the type is
+    a float.
+
+    Example: `%n = norm.extent col : f32`
+  }];
+  let arguments = (ins StrAttr:$dim);
+  let results = (outs Norm_Scalar:$result);
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Norm_IndexOp : Norm_BodyOp<"index"> {
+  let summary = "position of the point along a dim";
+  let description = [{
+    Example: `%j = norm.index col : index`
+  }];
+  let arguments = (ins StrAttr:$dim);
+  let results = (outs AnyTypeOf<[Index, I32, I64]>:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasCustomAssemblyFormat = 1;
+}
+
+def Norm_YieldOp : Norm_BodyOp<"yield", [Terminator, ReturnLike]> {
+  let summary = "the values of the results at a point";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+  let builders = [OpBuilder<(ins), [{
+    build($_builder, $_state, ::mlir::ValueRange());
+  }]>];
+}
+
+#endif // NORM_DIALECT_NORM_IR_NORMOPS_TD

@@ -1,0 +1,27 @@
+//===- Passes.h - Passes of the norm dialect --------------------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_DIALECT_NORM_TRANSFORMS_PASSES_H
+#define NORM_DIALECT_NORM_TRANSFORMS_PASSES_H
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir {
+class ModuleOp;
+namespace norm {
+
+#define GEN_PASS_DECL
+#include "norm/Dialect/Norm/Transforms/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "norm/Dialect/Norm/Transforms/Passes.h.inc"
+
+} // namespace norm
+} // namespace mlir
+
+#endif // NORM_DIALECT_NORM_TRANSFORMS_PASSES_H

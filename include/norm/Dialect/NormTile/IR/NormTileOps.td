@@ -1,0 +1,230 @@
+//===- NormTileOps.td - tiled kernels -*- tablegen -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_DIALECT_NORMTILE_IR_NORMTILEOPS_TD
+#define NORM_DIALECT_NORMTILE_IR_NORMTILEOPS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/CallInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "norm/Dialect/Norm/IR/NormAttrs.td"
+
+def NormTile_Dialect : Dialect {
+  let name = "norm_tile";
+  let cppNamespace = "::mlir::norm_tile";
+  let summary = "Kernels over rows, cut into phases and chunks";
+  let description = [{
+    A kernel works on rows. Each row is walked in *phases*; a phase runs its
+    body for every *chunk* of columns that a thread owns. Between phases,
+    partial reductions are *exchanged* among the threads of a row. The bodies
+    are ordinary vector code; where data comes from and how threads meet is
+    said by the ops of this dialect, and is the same for every target.
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+}
+
+class NormTile_Op<string mnemonic, list<Trait> traits = []>
+    : Op<NormTile_Dialect, mnemonic, traits>;
+
+def NormTile_Partial : TypeDef<NormTile_Dialect, "Partial"> {
+  let mnemonic = "partial";
+  let summary = "lane states of one reduction, before the exchange";
+  let parameters = (ins "::mlir::norm::ReduceKind":$kind, "::mlir::Type":$type);
+  let assemblyFormat = "`<` $kind `,` $type `>`";
+}
+
+def NormTile_Token : TypeDef<NormTile_Dialect, "Token"> {
+  let mnemonic = "token";
+  let summary = "an exchange in flight";
+}
+
+def NormTile_VariantAttr : AttrDef<NormTile_Dialect, "Variant"> {
+  let mnemonic = "variant";
+  let summary = "one compiled form of a kernel";
+  let description = [{
+    `symbol` is launched where every buffer's address and row pitch is a
+    multiple of `alignment` bytes (or of its access width, if that is less).
+    `block` threads work on `rows_per_cta` rows; `shared` bytes of dynamic
+    shared memory are needed.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$symbol, "int64_t":$alignment,
+    "int64_t":$block, "int64_t":$rows_per_cta, "int64_t":$shared);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def NormTile_KernelOp : NormTile_Op<"kernel", [Symbol, IsolatedFromAbove,
+    SingleBlock, NoTerminator]> {
+  let summary = "a kernel over rows";
+  let description = [{
+    Block arguments are the operands: memrefs of one row dim and one column dim
+    (unit stride), of either alone, or scalars. `columns` is the column extent,
+    -1 where it is known at launch only. The number of rows is that of operand
+    `rows_of`, the number of columns that of `columns_of`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$program,
+    I64Attr:$columns, I64Attr:$rows_of, I64Attr:$columns_of,
+    Norm_OrderAttr:$order, Norm_ScheduleAttr:$schedule);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBlock() { return &getBody().front(); }
+    /// Elements per chunk of a thread: leaf times lanes per step.
+    int64_t getChunkSize() {
+      return getOrder().getLeaf() * getSchedule().getVector();
+    }
+  }];
+}
+
+def NormTile_LaunchOp : NormTile_Op<"launch", []> {
+  let summary = "run a kernel on buffers";
+  let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$operands,
+    StrAttr:$program, I64Attr:$columns, I64Attr:$rows_of, I64Attr:$columns_of,
+    I64Attr:$num_outputs, Norm_OrderAttr:$order, Norm_ScheduleAttr:$schedule,
+    OptionalAttr<ArrayAttr>:$variants);
+  let assemblyFormat = [{
+    $kernel `(` $operands `)` attr-dict `:` type($operands)
+  }];
+}
+
+def NormTile_WorkOp : NormTile_Op<"work", [HasParent<"KernelOp">, SingleBlock,
+    NoTerminator]> {
+  let summary = "the rows of this group";
+  let description = [{
+    The region is run once for each row; its argument is the row. On a GPU each
+    group of threads takes one row of the grid; on the host a loop takes a
+    range.
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBlock() { return &getBody().front(); }
+  }];
+}
+
+def NormTile_PhaseOp : NormTile_Op<"phase", [HasParent<"WorkOp">]> {
+  let summary = "one walk over the columns of a row";
+  let description = [{
+    Runs the region for every chunk; its argument is the chunk's first column.
+    Yields one vector for each of the reductions `kinds`. Elements beyond the
+    last column are left out where values are lifted into the reduction.
+  }];
+  let arguments = (ins TypedArrayAttrBase<Norm_ReduceKindAttr, "kinds">:$kinds);
+  let results = (outs Variadic<NormTile_Partial>:$partials);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Block *getBlock() { return &getBody().front(); }
+  }];
+}
+
+def NormTile_YieldOp : NormTile_Op<"yield", [Terminator, ReturnLike,
+    HasParent<"PhaseOp">]> {
+  let summary = "the values that a phase reduces";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
+def NormTile_LoadOp : NormTile_Op<"load", [HasParent<"PhaseOp">]> {
+  let summary = "load a chunk of an operand";
+  let description = [{
+    Reads the chunk at `column` of `row` (of the only row, where the operand has
+    none). Elements beyond the last column have any value.
+  }];
+  let arguments = (ins AnyMemRef:$source, Optional<Index>:$row, Index:$column);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = [{
+    $source `[` ($row^ `,`)? $column `]` attr-dict
+      `:` type($source) `->` type($result)
+  }];
+}
+
+def NormTile_StoreOp : NormTile_Op<"store", [HasParent<"PhaseOp">]> {
+  let summary = "store a chunk of an output";
+  let description = [{ Elements beyond the last column are not written. }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$value, AnyMemRef:$destination,
+    Optional<Index>:$row, Index:$column);
+  let assemblyFormat = [{
+    $value `,` $destination `[` ($row^ `,`)? $column `]` attr-dict
+      `:` type($value) `,` type($destination)
+  }];
+}
+
+def NormTile_LoadRowOp : NormTile_Op<"load_row"> {
+  let summary = "load the element of a row";
+  let arguments = (ins AnyMemRef:$source, Index:$row);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $source `[` $row `]` attr-dict `:` type($source) `->` type($result)
+  }];
+}
+
+def NormTile_StoreRowOp : NormTile_Op<"store_row"> {
+  let summary = "store the element of a row, by one thread of its group";
+  let arguments = (ins AnyType:$value, AnyMemRef:$destination, Index:$row);
+  let assemblyFormat = [{
+    $value `,` $destination `[` $row `]` attr-dict
+      `:` type($value) `,` type($destination)
+  }];
+}
+
+def NormTile_HoldOp : NormTile_Op<"hold", [HasParent<"PhaseOp">]> {
+  let summary = "keep a chunk's value for a later phase";
+  let description = [{
+    The value is kept packed, in its own type, in registers or shared memory as
+    the schedule's `residency` says. Slots are numbered per kernel.
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$value, I64Attr:$slot);
+  let assemblyFormat = "$value `in` $slot attr-dict `:` type($value)";
+}
+
+def NormTile_HeldOp : NormTile_Op<"held", [HasParent<"PhaseOp">]> {
+  let summary = "a chunk's value kept by an earlier phase";
+  let arguments = (ins I64Attr:$slot);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = "$slot attr-dict `:` type($result)";
+}
+
+def NormTile_ExchangeStartOp : NormTile_Op<"exchange_start"> {
+  let summary = "combine partial reductions over the threads of a row";
+  let description = [{
+    All partials of one exchange meet at one barrier. Between the start and the
+    wait, other work hides its latency.
+  }];
+  let arguments = (ins Variadic<NormTile_Partial>:$partials);
+  let results = (outs NormTile_Token:$token);
+  let assemblyFormat = "$partials attr-dict `:` type($partials)";
+}
+
+def NormTile_ExchangeWaitOp : NormTile_Op<"exchange_wait"> {
+  let summary = "the results of an exchange";
+  let arguments = (ins NormTile_Token:$token);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "$token attr-dict `:` type($results)";
+  let hasVerifier = 1;
+}
+
+def NormTile_ColumnsOp : NormTile_Op<"columns", [Pure]> {
+  let summary = "the column extent, where it is known at launch only";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def NormTile_RowsOp : NormTile_Op<"rows", [Pure]> {
+  let summary = "the row extent";
+  let results = (outs Index:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // NORM_DIALECT_NORMTILE_IR_NORMTILEOPS_TD

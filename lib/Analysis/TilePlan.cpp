@@ -1,0 +1,243 @@
+//===- TilePlan.cpp - Who computes which columns of a row ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Analysis/TilePlan.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace norm;
+
+//===----------------------------------------------------------------------===//
+// Arithmetic of a plan
+//===----------------------------------------------------------------------===//
+
+int64_t TilePlan::liveBlocks() const {
+  if (isDynamic())
+    return blocks();
+  return std::min<int64_t>(blocks(), llvm::divideCeil(columns, stepSize()));
+}
+
+int64_t TilePlan::steps() const {
+  return llvm::divideCeil(std::max<int64_t>(columns, 0), stepSize());
+}
+
+int64_t TilePlan::column(int64_t iteration, int64_t block,
+                         int64_t thread) const {
+  return iteration * iterationSize() + block * stepSize() +
+         thread * chunkSize();
+}
+
+bool TilePlan::isFull(int64_t iteration, int64_t block) const {
+  return column(iteration, block, 0) + stepSize() <= columns;
+}
+
+bool TilePlan::isLive(int64_t iteration, int64_t block) const {
+  return column(iteration, block, 0) < columns;
+}
+
+bool TilePlan::hasPartialChunk() const {
+  return isDynamic() || columns % chunkSize() != 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Cost model
+//===----------------------------------------------------------------------===//
+
+int64_t norm::leafFor(int64_t bytes) {
+  return bytes <= 0 ? 1 : std::max<int64_t>(1, 16 / bytes);
+}
+
+static Schedule chooseHostSchedule(const ProgramFacts &facts,
+                                   const TargetLimits &limits) {
+  Schedule schedule;
+  schedule.residency = Residency::Stream;
+  // Two vectors of f32 lanes in flight; a row of few leaves needs fewer.
+  int64_t leaf = leafFor(facts.narrowestBytes);
+  schedule.vector = std::max<int64_t>(1, 2 * limits.vectorBytes / 4 / leaf * 2);
+  if (facts.columns >= 0) {
+    int64_t leaves = llvm::divideCeil(std::max<int64_t>(facts.columns, 1), leaf);
+    schedule.vector = std::min<int64_t>(schedule.vector,
+                                        llvm::PowerOf2Ceil(leaves));
+  }
+  return schedule;
+}
+
+Schedule norm::chooseSchedule(const ProgramFacts &facts,
+                              const TargetLimits &limits) {
+  if (limits.isHost)
+    return chooseHostSchedule(facts, limits);
+  Schedule schedule;
+  if (facts.columns < 0) {
+    schedule.threads = 512;
+    schedule.residency = Residency::Stream;
+    return schedule;
+  }
+  int64_t leaf = leafFor(facts.narrowestBytes);
+  int64_t leaves = llvm::divideCeil(std::max<int64_t>(facts.columns, 1), leaf);
+  if (leaves <= 32)
+    schedule.threads = std::max<int64_t>(4, llvm::PowerOf2Ceil(leaves));
+  else if (leaves <= 64)
+    schedule.threads = 32;
+  else if (leaves <= 128)
+    schedule.threads = 64;
+  else if (leaves <= 1024)
+    schedule.threads =
+        std::max<int64_t>(128, llvm::PowerOf2Ceil(llvm::divideCeil(leaves, 4)));
+  else if (leaves <= 4096)
+    schedule.threads = 256;
+  else
+    schedule.threads = 512;
+  schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
+  // Registers hold what a thread carries between phases, up to 256 bytes of it.
+  int64_t steps = llvm::divideCeil(leaves, schedule.threads);
+  if (facts.phases > 1 && steps * leaf * facts.heldBytes > 256) {
+    schedule.residency = Residency::Stream;
+    schedule.threads = 1024;
+  }
+  schedule.prefetch = steps <= 4;
+  return schedule;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+llvm::StringRef norm::toString(Residency residency) {
+  switch (residency) {
+  case Residency::Registers:
+    return "registers";
+  case Residency::Shared:
+    return "shared";
+  case Residency::Stream:
+    return "stream";
+  }
+  llvm_unreachable("covered switch");
+}
+
+std::string norm::toString(const Schedule &s) {
+  std::string text =
+      llvm::formatv("threads={0},rows_per_cta={1},residency={2},prefetch={3},"
+                    "vector={4}",
+                    s.threads, s.rowsPerCta, toString(s.residency),
+                    s.prefetch ? "true" : "false", s.vector)
+          .str();
+  if (s.maxRegisters)
+    text += llvm::formatv(",max_registers={0}", s.maxRegisters).str();
+  return text;
+}
+
+template <typename... Ts>
+static llvm::Error makeError(const char *format, Ts &&...args) {
+  return llvm::createStringError(
+      llvm::formatv(format, std::forward<Ts>(args)...).str());
+}
+
+static llvm::Error setField(Schedule &schedule, llvm::StringRef key,
+                            llvm::StringRef value) {
+  if (key == "residency") {
+    auto residency = llvm::StringSwitch<std::optional<Residency>>(value)
+                         .Case("registers", Residency::Registers)
+                         .Case("shared", Residency::Shared)
+                         .Case("stream", Residency::Stream)
+                         .Default(std::nullopt);
+    if (!residency)
+      return makeError("expects 'residency' to be registers, shared or stream "
+                       "but got '{0}'",
+                       value);
+    schedule.residency = *residency;
+    return llvm::Error::success();
+  }
+  if (key == "prefetch") {
+    if (value != "true" && value != "false")
+      return makeError("expects 'prefetch' to be true or false but got '{0}'",
+                       value);
+    schedule.prefetch = value == "true";
+    return llvm::Error::success();
+  }
+  int64_t *field = llvm::StringSwitch<int64_t *>(key)
+                       .Case("threads", &schedule.threads)
+                       .Case("rows_per_cta", &schedule.rowsPerCta)
+                       .Case("vector", &schedule.vector)
+                       .Case("max_registers", &schedule.maxRegisters)
+                       .Default(nullptr);
+  if (!field)
+    return makeError("expects a field of the schedule (threads, rows_per_cta, "
+                     "residency, prefetch, vector, max_registers) but got "
+                     "'{0}'",
+                     key);
+  if (value.getAsInteger(10, *field))
+    return makeError("expects '{0}' to be a number but got '{1}'", key, value);
+  return llvm::Error::success();
+}
+
+llvm::Error norm::overrideSchedule(Schedule &schedule, llvm::StringRef text) {
+  llvm::SmallVector<llvm::StringRef> fields;
+  text.split(fields, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (llvm::StringRef field : fields) {
+    auto [key, value] = field.trim().split('=');
+    if (llvm::Error error = setField(schedule, key.trim(), value.trim()))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
+                                const TargetLimits &limits,
+                                llvm::StringRef target) {
+  auto isPowerOf2 = [](int64_t v) { return v > 0 && llvm::isPowerOf2_64(v); };
+  if (!isPowerOf2(s.threads) || s.threads > 1024)
+    return makeError("expects 'threads' to be a power of two from 1 to 1024 "
+                     "but got {0}",
+                     s.threads);
+  if (!isPowerOf2(s.vector) || s.threads * s.vector > 1024)
+    return makeError("expects 'vector' to be a power of two with at most 1024 "
+                     "lanes per step but got {0} x {1}",
+                     s.threads, s.vector);
+  if (s.rowsPerCta < 1 || s.threads * s.rowsPerCta > 1024)
+    return makeError("expects at most 1024 threads per CTA but got {0} x {1}",
+                     s.threads, s.rowsPerCta);
+  if (s.maxRegisters < 0 || s.maxRegisters > 255)
+    return makeError("expects 'max_registers' from 0 to 255 but got {0}",
+                     s.maxRegisters);
+  if (limits.isHost) {
+    if (s.threads != 1 || s.rowsPerCta != 1)
+      return makeError("expects 'threads' and 'rows_per_cta' to be 1 on the "
+                       "host but got {0} and {1}",
+                       s.threads, s.rowsPerCta);
+    return llvm::Error::success();
+  }
+  if (s.vector != 1)
+    return makeError("expects 'vector' to be 1 on {0} but got {1}", target,
+                     s.vector);
+  if (s.threads * s.rowsPerCta < 32 &&
+      s.threads * s.rowsPerCta % 32 != 0)
+    return makeError("expects whole warps per CTA but got {0} x {1} threads",
+                     s.threads, s.rowsPerCta);
+  if (s.residency == Residency::Stream)
+    return llvm::Error::success();
+  if (facts.columns < 0)
+    return makeError("expects residency stream where the columns are known at "
+                     "launch only but got {0}",
+                     toString(s.residency));
+  int64_t leaf = leafFor(facts.narrowestBytes);
+  int64_t steps = llvm::divideCeil(std::max<int64_t>(facts.columns, 1),
+                                   leaf * s.threads);
+  // Bounds code size: the steps of a phase are unrolled.
+  if (s.residency == Residency::Registers && steps > 32)
+    return makeError("schedule needs {0} chunks per thread in registers but "
+                     "at most 32 are allowed",
+                     steps);
+  int64_t bytes = steps * leaf * s.threads * facts.heldBytes * s.rowsPerCta;
+  if (s.residency == Residency::Shared && bytes > limits.sharedPerCta)
+    return makeError("schedule needs {0} bytes of shared memory per CTA but "
+                     "{1} allows {2}",
+                     bytes, target, limits.sharedPerCta);
+  return llvm::Error::success();
+}

@@ -1,0 +1,72 @@
+//===- NormDialect.cpp - Norm dialect ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Dialect/Norm/IR/Norm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+#include "norm/Dialect/Norm/IR/NormDialect.cpp.inc"
+#include "norm/Dialect/Norm/IR/NormEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "norm/Dialect/Norm/IR/NormAttrs.cpp.inc"
+
+void NormDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "norm/Dialect/Norm/IR/NormOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "norm/Dialect/Norm/IR/NormAttrs.cpp.inc"
+      >();
+}
+
+LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                int64_t leaf, int64_t lanes) {
+  if (leaf < 1 || leaf > 64 || !llvm::isPowerOf2_64(leaf))
+    return emitError()
+           << "expects 'leaf' to be a power of two from 1 to 64 but got "
+           << leaf;
+  if (lanes < 1 || lanes > 1024 || !llvm::isPowerOf2_64(lanes))
+    return emitError()
+           << "expects 'lanes' to be a power of two from 1 to 1024 but got "
+           << lanes;
+  return success();
+}
+
+LogicalResult
+ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                     int64_t threads, int64_t rowsPerCta, Residency,
+                     bool, int64_t vector,
+                     int64_t maxRegisters) {
+  if (threads < 1 || threads > 1024 || !llvm::isPowerOf2_64(threads))
+    return emitError()
+           << "expects 'threads' to be a power of two from 1 to 1024 but got "
+           << threads;
+  if (rowsPerCta < 1 || rowsPerCta > 1024)
+    return emitError() << "expects 'rows_per_cta' from 1 to 1024 but got "
+                       << rowsPerCta;
+  if (threads * rowsPerCta > 1024)
+    return emitError() << "expects at most 1024 threads per CTA but got "
+                       << threads << " x " << rowsPerCta;
+  if (vector < 1 || !llvm::isPowerOf2_64(vector) || threads * vector > 1024)
+    return emitError() << "expects 'vector' to be a power of two with at most "
+                          "1024 lanes per step but got "
+                       << threads << " x " << vector;
+  if (maxRegisters < 0 || maxRegisters > 255)
+    return emitError() << "expects 'max_registers' from 0 to 255 but got "
+                       << maxRegisters;
+  return success();
+}

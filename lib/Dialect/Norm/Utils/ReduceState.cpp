@@ -1,0 +1,323 @@
+//===- ReduceState.cpp - What each kind of reduction does ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Dialect/Norm/Utils/ReduceState.h"
+#include "norm/Dialect/Norm/Utils/EmitExp.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace mlir::norm;
+
+/// `element`, as a vector where `like` is one.
+static Type withShapeOf(Type element, Type like) {
+  if (auto vector = dyn_cast<VectorType>(like))
+    return vector.clone(element);
+  return element;
+}
+
+static Value splatConstant(OpBuilder &b, Location loc, TypedAttr element,
+                           Type like) {
+  if (auto vector = dyn_cast<VectorType>(like))
+    return arith::ConstantOp::create(
+        b, loc, DenseElementsAttr::get(vector, element));
+  return arith::ConstantOp::create(b, loc, element);
+}
+
+unsigned ReduceEmitter::numParts() const {
+  return kind == ReduceKind::Welford ? 3 : numResults();
+}
+
+unsigned ReduceEmitter::numResults() const {
+  return kind == ReduceKind::Welford || kind == ReduceKind::MaxExpSum ? 2 : 1;
+}
+
+Type ReduceEmitter::partType(unsigned part, int64_t lanes) const {
+  Type element = counts() && part == 2 ? b.getI32Type() : type;
+  return lanes ? Type(VectorType::get({lanes}, element)) : element;
+}
+
+Value ReduceEmitter::constant(double value, Type like) {
+  Type element = getElementTypeOrSelf(like);
+  if (isa<FloatType>(element))
+    return splatConstant(b, loc, b.getFloatAttr(element, value), like);
+  return splatConstant(
+      b, loc, b.getIntegerAttr(element, static_cast<int64_t>(value)), like);
+}
+
+/// The identity of the simple kinds, and of the first part of max_expsum.
+Value ReduceEmitter::identityValue(Type like) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    unsigned width = integer.getWidth();
+    APInt value = APInt::getZero(width);
+    if (kind == ReduceKind::Mul)
+      value = APInt(width, 1);
+    else if (kind == ReduceKind::Max)
+      value = APInt::getSignedMinValue(width);
+    else if (kind == ReduceKind::Min)
+      value = APInt::getSignedMaxValue(width);
+    return splatConstant(b, loc, b.getIntegerAttr(type, value), like);
+  }
+  switch (kind) {
+  case ReduceKind::Add:
+    return constant(-0.0, like);
+  case ReduceKind::Mul:
+    return constant(1.0, like);
+  case ReduceKind::Max:
+  case ReduceKind::MaxExpSum:
+    return constant(-inf, like);
+  case ReduceKind::Min:
+    return constant(inf, like);
+  case ReduceKind::MaxNum:
+  case ReduceKind::MinNum:
+    return constant(std::numeric_limits<double>::quiet_NaN(), like);
+  case ReduceKind::Welford:
+    return constant(0.0, like);
+  }
+  llvm_unreachable("covered switch");
+}
+
+ReduceState ReduceEmitter::identity(int64_t lanes) {
+  ReduceState state;
+  state.parts.push_back(identityValue(partType(0, lanes)));
+  if (numResults() == 2)
+    state.parts.push_back(constant(0.0, partType(1, lanes)));
+  if (counts())
+    state.parts.push_back(constant(0, partType(2, lanes)));
+  return state;
+}
+
+ReduceState ReduceEmitter::withCount(ReduceState state) {
+  if (!counts() || state.count < 0)
+    return state;
+  Type like = withShapeOf(b.getI32Type(), state.parts[0].getType());
+  state.parts.push_back(constant(state.count, like));
+  state.count = -1;
+  return state;
+}
+
+Value ReduceEmitter::combineSimple(Value x, Value y) {
+  bool isFloat = isa<FloatType>(type);
+  switch (kind) {
+  case ReduceKind::Add:
+    return isFloat ? arith::AddFOp::create(b, loc, x, y).getResult()
+                   : arith::AddIOp::create(b, loc, x, y).getResult();
+  case ReduceKind::Mul:
+    return isFloat ? arith::MulFOp::create(b, loc, x, y).getResult()
+                   : arith::MulIOp::create(b, loc, x, y).getResult();
+  case ReduceKind::Max:
+    return isFloat ? arith::MaximumFOp::create(b, loc, x, y).getResult()
+                   : arith::MaxSIOp::create(b, loc, x, y).getResult();
+  case ReduceKind::Min:
+    return isFloat ? arith::MinimumFOp::create(b, loc, x, y).getResult()
+                   : arith::MinSIOp::create(b, loc, x, y).getResult();
+  case ReduceKind::MaxNum:
+    return arith::MaxNumFOp::create(b, loc, x, y);
+  case ReduceKind::MinNum:
+    return arith::MinNumFOp::create(b, loc, x, y);
+  case ReduceKind::Welford:
+  case ReduceKind::MaxExpSum:
+    break;
+  }
+  llvm_unreachable("kind has a state of its own");
+}
+
+// Chan, Golub and LeVeque (1979): with n = na + nb and d = mean_b - mean_a,
+//   mean = mean_a + d * (nb / n),  M2 = M2_a + M2_b + d^2 * (na * nb / n).
+// The weights are rounded in the same way whether they are known now or not.
+ReduceState ReduceEmitter::combineWelford(const ReduceState &x,
+                                          const ReduceState &y) {
+  Type like = x.parts[0].getType();
+  Value weight, factor, total, isFirstEmpty, isSecondEmpty;
+  ReduceState result;
+  if (x.count > 0 && y.count > 0) {
+    result.count = x.count + y.count;
+    if (type.isF32()) {
+      float w = static_cast<float>(y.count) / static_cast<float>(result.count);
+      weight = constant(w, like);
+      factor = constant(static_cast<float>(x.count) * w, like);
+    } else {
+      double w =
+          static_cast<double>(y.count) / static_cast<double>(result.count);
+      weight = constant(w, like);
+      factor = constant(static_cast<double>(x.count) * w, like);
+    }
+  } else {
+    Value nx = withCount(x).parts[2], ny = withCount(y).parts[2];
+    total = arith::AddIOp::create(b, loc, nx, ny);
+    auto toFloat = [&](Value v) -> Value {
+      return arith::SIToFPOp::create(b, loc, like, v);
+    };
+    weight = arith::DivFOp::create(b, loc, toFloat(ny), toFloat(total));
+    factor = arith::MulFOp::create(b, loc, toFloat(nx), weight);
+    Value zero = constant(0, nx.getType());
+    auto isZero = [&](Value n) -> Value {
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, n, zero);
+    };
+    isFirstEmpty = isZero(nx);
+    isSecondEmpty = isZero(ny);
+  }
+  Value delta = arith::SubFOp::create(b, loc, y.parts[0], x.parts[0]);
+  Value mean = math::FmaOp::create(b, loc, delta, weight, x.parts[0]);
+  Value scaled = arith::MulFOp::create(b, loc, delta, factor);
+  Value sum = arith::AddFOp::create(b, loc, x.parts[1], y.parts[1]);
+  Value m2 = math::FmaOp::create(b, loc, delta, scaled, sum);
+  if (total) {
+    auto pick = [&](Value both, Value onlyX, Value onlyY) -> Value {
+      Value v = arith::SelectOp::create(b, loc, isFirstEmpty, onlyY, both);
+      return arith::SelectOp::create(b, loc, isSecondEmpty, onlyX, v);
+    };
+    mean = pick(mean, x.parts[0], y.parts[0]);
+    m2 = pick(m2, x.parts[1], y.parts[1]);
+    result.parts = {mean, m2, total};
+    return result;
+  }
+  result.parts = {mean, m2};
+  return result;
+}
+
+/// `max`, or 0 where it is -inf, so that subtracting it gives no NaN.
+static Value finiteMax(OpBuilder &b, Location loc, Value max, Value minusInf,
+                       Value zero) {
+  Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, max,
+                                        minusInf);
+  return arith::SelectOp::create(b, loc, isEmpty, zero, max);
+}
+
+// Milakov and Gimelshein (2018): sums of exponentials relative to the maximum.
+ReduceState ReduceEmitter::combineMaxExpSum(const ReduceState &x,
+                                            const ReduceState &y) {
+  Type like = x.parts[0].getType();
+  Value max =
+      arith::MaximumFOp::create(b, loc, x.parts[0], y.parts[0]);
+  Value base =
+      finiteMax(b, loc, max, identityValue(like), constant(0.0, like));
+  auto rescale = [&](Value m) -> Value {
+    return emitExp(b, loc, arith::SubFOp::create(b, loc, m, base));
+  };
+  Value second = arith::MulFOp::create(b, loc, y.parts[1], rescale(y.parts[0]));
+  Value sum = math::FmaOp::create(b, loc, x.parts[1], rescale(x.parts[0]),
+                                  second);
+  ReduceState result;
+  result.parts = {max, sum};
+  return result;
+}
+
+ReduceState ReduceEmitter::combine(const ReduceState &x,
+                                   const ReduceState &y) {
+  if (kind == ReduceKind::Welford)
+    return combineWelford(x, y);
+  if (kind == ReduceKind::MaxExpSum)
+    return combineMaxExpSum(x, y);
+  ReduceState result;
+  result.parts = {combineSimple(x.parts[0], y.parts[0])};
+  return result;
+}
+
+ReduceState ReduceEmitter::lift(Value values, Value mask) {
+  Type like = values.getType();
+  ReduceState state;
+  if (mask)
+    values = arith::SelectOp::create(b, loc, mask, values, identityValue(like));
+  state.parts.push_back(values);
+  if (!counts())
+    return state;
+  state.parts.push_back(constant(0.0, like));
+  if (!mask) {
+    state.count = 1;
+    return state;
+  }
+  state.parts.push_back(arith::ExtUIOp::create(
+      b, loc, withShapeOf(b.getI32Type(), like), mask));
+  return state;
+}
+
+Value ReduceEmitter::half(Value vector, int64_t group, bool second) {
+  int64_t size = cast<VectorType>(vector.getType()).getNumElements();
+  SmallVector<int64_t> indices;
+  for (int64_t base = 0; base < size; base += group)
+    for (int64_t i = 0; i < group / 2; ++i)
+      indices.push_back(base + i + (second ? group / 2 : 0));
+  return vector::ShuffleOp::create(b, loc, vector, vector, indices);
+}
+
+static ReduceState mapParts(const ReduceState &state,
+                            llvm::function_ref<Value(Value)> fn) {
+  ReduceState result;
+  result.count = state.count;
+  for (Value part : state.parts)
+    result.parts.push_back(fn(part));
+  return result;
+}
+
+/// A vector of one element as a scalar.
+static ReduceState toScalars(OpBuilder &b, Location loc, ReduceState state) {
+  return mapParts(state, [&](Value v) -> Value {
+    auto vector = dyn_cast<VectorType>(v.getType());
+    if (!vector || vector.getNumElements() != 1)
+      return v;
+    return vector::ExtractOp::create(b, loc, v, ArrayRef<int64_t>{0});
+  });
+}
+
+// One exponential for each element: the leaf's maximum first, then the sum.
+ReduceState ReduceEmitter::leafMaxExpSum(Value values, Value mask,
+                                         int64_t leaf) {
+  auto vector = cast<VectorType>(values.getType());
+  Value minusInf = identityValue(vector);
+  if (mask)
+    values = arith::SelectOp::create(b, loc, mask, values, minusInf);
+  Value max = values;
+  for (int64_t group = leaf; group > 1; group /= 2)
+    max = arith::MaximumFOp::create(b, loc, half(max, group, false),
+                                    half(max, group, true));
+  SmallVector<int64_t> spread;
+  for (int64_t i = 0; i < vector.getNumElements(); ++i)
+    spread.push_back(i / leaf);
+  Value base = finiteMax(b, loc, max, identityValue(max.getType()),
+                         constant(0.0, max.getType()));
+  Value wide = vector::ShuffleOp::create(b, loc, base, base, spread);
+  Value sum = emitExp(b, loc, arith::SubFOp::create(b, loc, values, wide));
+  for (int64_t group = leaf; group > 1; group /= 2)
+    sum = arith::AddFOp::create(b, loc, half(sum, group, false),
+                                half(sum, group, true));
+  ReduceState state;
+  state.parts = {max, sum};
+  return toScalars(b, loc, state);
+}
+
+ReduceState ReduceEmitter::leaves(Value values, Value mask, int64_t leaf) {
+  if (kind == ReduceKind::MaxExpSum)
+    return leafMaxExpSum(values, mask, leaf);
+  ReduceState state = lift(values, mask);
+  for (int64_t group = leaf; group > 1; group /= 2)
+    state = combine(
+        mapParts(state, [&](Value v) { return half(v, group, false); }),
+        mapParts(state, [&](Value v) { return half(v, group, true); }));
+  return toScalars(b, loc, state);
+}
+
+ReduceState ReduceEmitter::acrossLanes(ReduceState state) {
+  auto vector = dyn_cast<VectorType>(state.parts[0].getType());
+  if (!vector)
+    return state;
+  for (int64_t lanes = vector.getNumElements(); lanes > 1; lanes /= 2)
+    state = combine(
+        mapParts(state, [&](Value v) { return half(v, lanes, false); }),
+        mapParts(state, [&](Value v) { return half(v, lanes, true); }));
+  return toScalars(b, loc, state);
+}
+
+SmallVector<Value> ReduceEmitter::project(const ReduceState &state) {
+  return SmallVector<Value>(ArrayRef<Value>(state.parts).take_front(numResults()));
+}
