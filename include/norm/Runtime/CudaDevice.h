@@ -1,0 +1,32 @@
+//===- CudaDevice.h - A CUDA device -----------------------------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_RUNTIME_CUDADEVICE_H
+#define NORM_RUNTIME_CUDADEVICE_H
+
+#include "norm/Runtime/Device.h"
+
+namespace norm {
+
+/// The name under which the CUDA driver is installed.
+inline constexpr llvm::StringLiteral kCudaLibrary = "libcuda.so.1";
+
+/// CUDA device `ordinal`, through the driver's library, which is loaded at run
+/// time. `NoDeviceError` if there is no driver, it doesn't start, or it has no
+/// such device.
+llvm::Expected<std::unique_ptr<Device>>
+openCudaDevice(unsigned ordinal, llvm::StringRef library = kCudaLibrary);
+
+/// The newest PTX version that a driver takes, as the compiler counts (80 is
+/// PTX 8.0), from its `cuDriverGetVersion`; 0 for a driver older than CUDA
+/// 11.0. Versions after those known count as the newest known. Source: the
+/// release history in NVIDIA's PTX ISA manual.
+unsigned newestPtxVersion(unsigned driverVersion);
+
+} // namespace norm
+
+#endif // NORM_RUNTIME_CUDADEVICE_H

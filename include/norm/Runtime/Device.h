@@ -1,0 +1,173 @@
+//===- Device.h - Devices, their memory, and loaded code --------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One interface over the host and CUDA devices. A device outlives nothing: the
+// memory and the executables made by it keep what they need of it alive.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_RUNTIME_DEVICE_H
+#define NORM_RUNTIME_DEVICE_H
+
+#include "norm/Runtime/LaunchPlan.h"
+#include "norm/Support/Manifest.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace norm {
+
+/// There is no such device, or no driver for it: the one failure that says
+/// nothing about the program or its input. Tools exit with status 3 on it.
+class NoDeviceError : public llvm::ErrorInfo<NoDeviceError> {
+public:
+  static char ID;
+
+  explicit NoDeviceError(std::string message) : message(std::move(message)) {}
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+
+private:
+  std::string message;
+};
+
+/// Memory of a device, freed with the object.
+class Buffer {
+public:
+  virtual ~Buffer();
+  uint64_t address() const { return base; }
+  uint64_t bytes() const { return size; }
+
+protected:
+  Buffer(uint64_t base, uint64_t size) : base(base), size(size) {}
+  uint64_t base;
+  uint64_t size;
+};
+
+/// Durations of the timed launches, in milliseconds, in order.
+struct Timing {
+  std::vector<double> milliseconds;
+
+  double median() const { return quantile(0.5); }
+  /// The value below which the share `share` (0 to 1) of the durations lies,
+  /// interpolated between neighbours; NaN without durations.
+  double quantile(double share) const;
+};
+
+struct TimingOptions {
+  unsigned warmups = 5;
+  unsigned launches = 50;
+  /// No further launch is timed once this many milliseconds were spent, but
+  /// at least three are.
+  double budget = 4000;
+};
+
+/// Copy speed of a device's memory.
+struct CopyRate {
+  double gigabytesPerSecond = 0; ///< 10^9 bytes, read and written ones, per s
+  uint64_t bytes = 0;            ///< size of the copied buffer
+};
+
+/// A checked call with its temporaries, ready to be run any number of times.
+class PreparedLaunch {
+public:
+  virtual ~PreparedLaunch();
+
+  const LaunchPlan &plan() const { return launchPlan; }
+
+  /// Runs the kernels in order, on the device's stream; returns before they
+  /// end where the device is asynchronous.
+  virtual llvm::Error run() = 0;
+
+  /// Times `plan().kernels[index]` alone, after a `run`. Between two launches
+  /// a GPU's L2 cache is made cold; a launch's duration is that between two
+  /// events around it. A kernel that isn't launched takes no time at all and
+  /// gives one duration of 0.
+  virtual llvm::Expected<Timing> time(unsigned index,
+                                      const TimingOptions &options) = 0;
+
+protected:
+  LaunchPlan launchPlan;
+};
+
+/// Code loaded on a device. Not to be used by two threads at once.
+class Executable {
+public:
+  virtual ~Executable();
+
+  const Manifest &manifest() const { return description; }
+
+  /// Checks the arguments (see `planLaunch`) and allocates temporaries.
+  virtual llvm::Expected<std::unique_ptr<PreparedLaunch>>
+  prepare(llvm::ArrayRef<BoundArgument> arguments) = 0;
+
+  /// Prepares, runs, and waits for the end.
+  llvm::Error launch(llvm::ArrayRef<BoundArgument> arguments);
+
+  /// What the device says about the loaded code (registers, local memory), one
+  /// line per variant.
+  virtual std::vector<std::string> notes() const { return {}; }
+
+protected:
+  explicit Executable(Manifest manifest) : description(std::move(manifest)) {}
+  virtual llvm::Error synchronize() = 0;
+  Manifest description;
+};
+
+/// A device. Not to be used by two threads at once.
+class Device {
+public:
+  virtual ~Device();
+
+  /// `host` or `cuda:0`.
+  virtual std::string name() const = 0;
+  /// The product's name and what matters of it, for a report's first line.
+  virtual std::string description() const = 0;
+  /// The target to compile for: `host`, or `sm_90`.
+  virtual std::string target() const = 0;
+  /// `cuDriverGetVersion` (13000 is CUDA 13.0); 0 on the host.
+  virtual unsigned driverVersion() const { return 0; }
+
+  /// `bytes` bytes (0 is fine) whose address is `misalignment` bytes past a
+  /// multiple of 256. The content is undefined.
+  virtual llvm::Expected<std::unique_ptr<Buffer>>
+  allocate(uint64_t bytes, uint64_t misalignment = 0) = 0;
+
+  /// Sets every byte of the buffer.
+  virtual llvm::Error fill(Buffer &buffer, uint8_t byte) = 0;
+  /// Copies into the buffer from `offset` on; an error if it doesn't fit.
+  virtual llvm::Error copyIn(Buffer &buffer, uint64_t offset,
+                             llvm::ArrayRef<uint8_t> bytes) = 0;
+  /// Copies out of the buffer from `offset` on; an error beyond its end.
+  virtual llvm::Error copyOut(llvm::MutableArrayRef<uint8_t> bytes,
+                              const Buffer &buffer, uint64_t offset) = 0;
+
+  /// Loads an artifact: an ELF object on the host; PTX text or a cubin on a
+  /// CUDA device. An error for another target, a manifest that doesn't verify,
+  /// a missing symbol, a driver that is too old, or code that doesn't link
+  /// (with the driver's log).
+  virtual llvm::Expected<std::unique_ptr<Executable>>
+  load(llvm::StringRef code, const Manifest &manifest) = 0;
+
+  /// Waits until all launches have ended; an error if one failed.
+  virtual llvm::Error synchronize() = 0;
+
+  /// The rate of a large copy within the device's memory, median of several:
+  /// of about `bytes` of traffic, but of 512 MiB at least on a GPU, and never
+  /// of more than memory allows.
+  virtual llvm::Expected<CopyRate> measureCopyRate(uint64_t bytes) = 0;
+};
+
+/// Opens `host`, `cuda:N`, or `auto`: `cuda:0` where it can be opened, else
+/// the host. `NoDeviceError` where there is no such device; another error for
+/// another name.
+llvm::Expected<std::unique_ptr<Device>> openDevice(llvm::StringRef name);
+
+} // namespace norm
+
+#endif // NORM_RUNTIME_DEVICE_H

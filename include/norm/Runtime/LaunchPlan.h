@@ -1,0 +1,88 @@
+//===- LaunchPlan.h - A checked launch of a manifest's kernels --*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What lies between a manifest and a device: the arguments of one call are
+// checked against the manifest, each kernel's variant is chosen, and its
+// parameter slots are filled. Nothing here touches memory or a device.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_RUNTIME_LAUNCHPLAN_H
+#define NORM_RUNTIME_LAUNCHPLAN_H
+
+#include "norm/Support/Manifest.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+namespace norm {
+
+/// What a caller passes for one argument: a strided tensor in memory of the
+/// device, or a scalar.
+struct BoundArgument {
+  DType dtype = DType::F32;
+  /// Address of element 0 in bytes; any value for a tensor without elements.
+  uint64_t address = 0;
+  llvm::SmallVector<int64_t, 4> shape;
+  llvm::SmallVector<int64_t, 4> strides; // in elements, 0 or more
+  /// The bits of a scalar, in the low `byteSize(dtype)` bytes.
+  uint64_t scalar = 0;
+
+  /// A contiguous (row-major) tensor.
+  static BoundArgument contiguous(DType dtype, uint64_t address,
+                                  llvm::ArrayRef<int64_t> shape);
+  static BoundArgument makeScalar(DType dtype, double value);
+};
+
+/// Row-major strides of `shape`, in elements.
+llvm::SmallVector<int64_t, 4> contiguousStrides(llvm::ArrayRef<int64_t> shape);
+
+/// `16x4096`, `?x4096`, or `scalar` for rank 0.
+std::string printShape(llvm::ArrayRef<int64_t> shape);
+
+/// The product of `extents`; an error beyond 2^63 - 1.
+llvm::Expected<int64_t> numElements(llvm::ArrayRef<int64_t> extents);
+
+/// One kernel of a launch.
+struct KernelLaunch {
+  unsigned kernel = 0;  ///< index into `Manifest::kernels`
+  unsigned variant = 0; ///< index into its variants
+  int64_t rows = 0;
+  int64_t columns = 0;
+  /// Bytes the kernel must move: the elements of each buffer read or written,
+  /// once.
+  uint64_t minimalBytes = 0;
+  llvm::SmallVector<uint64_t, 12> params;
+
+  /// A kernel without rows or columns has nothing to do and isn't launched.
+  bool empty() const { return rows == 0 || columns == 0; }
+};
+
+struct LaunchPlan {
+  llvm::SmallVector<KernelLaunch, 2> kernels;
+};
+
+/// Gives the address of `bytes` bytes for a temporary, aligned to 256 or more.
+using AllocateTemporary =
+    llvm::function_ref<llvm::Expected<uint64_t>(uint64_t bytes)>;
+
+/// Checks `arguments` against `manifest` and makes the launch plan. An error,
+/// naming the argument, the expectation and what was given, for: a wrong
+/// number of arguments, dtype, rank, static extent or stride; extents that the
+/// manifest says are equal but aren't; a base address that isn't aligned as
+/// required; an output that overlaps itself or, undeclared, any other tensor;
+/// no variant that takes the given alignment. Nothing is allocated unless all
+/// checks of the arguments passed.
+llvm::Expected<LaunchPlan> planLaunch(const Manifest &manifest,
+                                      llvm::ArrayRef<BoundArgument> arguments,
+                                      uint64_t workspace,
+                                      AllocateTemporary allocate);
+
+} // namespace norm
+
+#endif // NORM_RUNTIME_LAUNCHPLAN_H

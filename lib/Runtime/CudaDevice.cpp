@@ -1,0 +1,446 @@
+//===- CudaDevice.cpp - A CUDA device -------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Runtime/CudaDevice.h"
+#include "CudaContext.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace norm;
+using namespace norm::cuda;
+
+namespace {
+
+/// Shared memory a CTA gets without asking, in bytes.
+constexpr uint64_t kDefaultShared = 48 << 10;
+/// The largest cluster that every device with clusters takes.
+constexpr unsigned kPortableCluster = 8;
+constexpr uint64_t kMaxGrid = (uint64_t(1) << 31) - 1;
+
+struct CudaVariant {
+  Function function = nullptr;
+  int registers = 0;
+  int localBytes = 0;
+};
+
+/// A module and its kernels' functions, `[kernel][variant]`.
+struct CudaCode {
+  std::shared_ptr<DeviceContext> context;
+  std::unique_ptr<LoadedModule> module;
+  std::vector<std::vector<CudaVariant>> kernels;
+};
+
+class CudaLaunch final : public PreparedLaunch {
+public:
+  CudaLaunch(std::shared_ptr<const CudaCode> code, const Manifest &manifest,
+             LaunchPlan plan, std::vector<std::unique_ptr<CudaBuffer>> owned)
+      : code(std::move(code)), manifest(manifest), owned(std::move(owned)) {
+    launchPlan = std::move(plan);
+  }
+
+  llvm::Error run() override {
+    if (llvm::Error error = code->context->makeCurrent())
+      return error;
+    for (KernelLaunch &kernel : launchPlan.kernels)
+      if (llvm::Error error = enqueue(kernel))
+        return error;
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<Timing> time(unsigned index,
+                              const TimingOptions &options) override {
+    KernelLaunch &kernel = launchPlan.kernels[index];
+    if (kernel.empty())
+      return Timing{{0.0}};
+    return timeOnStream(code->context, kernel.minimalBytes, options,
+                        [&] { return enqueue(kernel); });
+  }
+
+private:
+  llvm::Error enqueue(KernelLaunch &kernel);
+  llvm::Error launch(const Variant &variant, Function function, unsigned grid,
+                     void **params);
+
+  std::shared_ptr<const CudaCode> code;
+  Manifest manifest;
+  std::vector<std::unique_ptr<CudaBuffer>> owned;
+};
+
+llvm::Error CudaLaunch::enqueue(KernelLaunch &kernel) {
+  if (kernel.empty())
+    return llvm::Error::success();
+  const Variant &variant =
+      manifest.kernels[kernel.kernel].variants[kernel.variant];
+  // Clusters of `cluster` CTAs each do `rowsPerCta` rows together.
+  uint64_t groups = (uint64_t(kernel.rows) - 1) / variant.rowsPerCta + 1;
+  if (groups > kMaxGrid / variant.cluster)
+    return llvm::createStringError(
+        "kernel '" + variant.symbol + "': expects a grid of at most " +
+        llvm::Twine(kMaxGrid) + " CTAs but got " + llvm::Twine(groups) +
+        " times a cluster of " + llvm::Twine(variant.cluster));
+  llvm::SmallVector<void *, 16> params;
+  for (uint64_t &slot : kernel.params)
+    params.push_back(&slot);
+  return launch(variant,
+                code->kernels[kernel.kernel][kernel.variant].function,
+                unsigned(groups * variant.cluster), params.data());
+}
+
+llvm::Error CudaLaunch::launch(const Variant &variant, Function function,
+                               unsigned grid, void **params) {
+  const Driver &cu = code->context->driver();
+  if (!cu.launchKernelEx) {
+    if (variant.cluster > 1)
+      return llvm::createStringError(
+          "kernel '" + variant.symbol +
+          "': expects a driver with clusters (CUDA 11.8) but got " +
+          llvm::Twine(code->context->properties().driver));
+    return cu.check(cu.launchKernel(function, grid, 1, 1, variant.block, 1, 1,
+                                    unsigned(variant.dynamicShared),
+                                    code->context->stream(), params, nullptr),
+                    "cuLaunchKernel of '" + variant.symbol + "'");
+  }
+  LaunchAttribute cluster;
+  std::memset(&cluster, 0, sizeof(cluster));
+  cluster.id = kLaunchClusterDimension;
+  cluster.value.clusterDim = {variant.cluster, 1, 1};
+  bool clustered = variant.cluster > 1;
+  LaunchConfig config = {grid,
+                         1,
+                         1,
+                         variant.block,
+                         1,
+                         1,
+                         unsigned(variant.dynamicShared),
+                         code->context->stream(),
+                         clustered ? &cluster : nullptr,
+                         clustered ? 1u : 0u};
+  return cu.check(cu.launchKernelEx(&config, function, params, nullptr),
+                  "cuLaunchKernelEx of '" + variant.symbol + "'");
+}
+
+class CudaExecutable final : public Executable {
+public:
+  CudaExecutable(Manifest manifest, std::shared_ptr<const CudaCode> code,
+                 std::unique_ptr<CudaBuffer> workspace)
+      : Executable(std::move(manifest)), code(std::move(code)),
+        workspace(std::move(workspace)) {}
+
+  llvm::Expected<std::unique_ptr<PreparedLaunch>>
+  prepare(llvm::ArrayRef<BoundArgument> arguments) override;
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> lines;
+    for (auto [kernel, variants] :
+         llvm::zip(description.kernels, code->kernels))
+      for (auto [variant, loaded] : llvm::zip(kernel.variants, variants))
+        lines.push_back(llvm::formatv(
+            "{0}: {1} registers, {2} bytes of local memory", variant.symbol,
+            loaded.registers, loaded.localBytes));
+    return lines;
+  }
+
+private:
+  llvm::Error synchronize() override {
+    if (llvm::Error error = code->context->makeCurrent())
+      return error;
+    return code->context->synchronize();
+  }
+
+  std::shared_ptr<const CudaCode> code;
+  std::unique_ptr<CudaBuffer> workspace;
+};
+
+llvm::Expected<std::unique_ptr<PreparedLaunch>>
+CudaExecutable::prepare(llvm::ArrayRef<BoundArgument> arguments) {
+  std::vector<std::unique_ptr<CudaBuffer>> owned;
+  llvm::Expected<LaunchPlan> plan = planLaunch(
+      description, arguments, workspace->address(),
+      [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+        llvm::Expected<std::unique_ptr<CudaBuffer>> buffer =
+            CudaBuffer::create(code->context, bytes, 0);
+        if (!buffer)
+          return buffer.takeError();
+        owned.push_back(std::move(*buffer));
+        return owned.back()->address();
+      });
+  if (!plan)
+    return plan.takeError();
+  return std::make_unique<CudaLaunch>(code, description, std::move(*plan),
+                                      std::move(owned));
+}
+
+class CudaDevice final : public Device {
+public:
+  CudaDevice(unsigned ordinal, std::shared_ptr<DeviceContext> context)
+      : ordinal(ordinal), context(std::move(context)) {}
+
+  std::string name() const override {
+    return "cuda:" + std::to_string(ordinal);
+  }
+  std::string description() const override;
+  std::string target() const override {
+    const DeviceProperties &props = context->properties();
+    return llvm::formatv("sm_{0}{1}", props.major, props.minor);
+  }
+  unsigned driverVersion() const override {
+    return unsigned(context->properties().driver);
+  }
+
+  llvm::Expected<std::unique_ptr<Buffer>>
+  allocate(uint64_t bytes, uint64_t misalignment) override {
+    return CudaBuffer::create(context, bytes, misalignment);
+  }
+  llvm::Error fill(Buffer &buffer, uint8_t byte) override;
+  llvm::Error copyIn(Buffer &buffer, uint64_t offset,
+                     llvm::ArrayRef<uint8_t> bytes) override;
+  llvm::Error copyOut(llvm::MutableArrayRef<uint8_t> bytes,
+                      const Buffer &buffer, uint64_t offset) override;
+  llvm::Expected<std::unique_ptr<Executable>>
+  load(llvm::StringRef code, const Manifest &manifest) override;
+  llvm::Error synchronize() override {
+    if (llvm::Error error = context->makeCurrent())
+      return error;
+    return context->synchronize();
+  }
+  llvm::Expected<CopyRate> measureCopyRate(uint64_t bytes) override;
+
+private:
+  llvm::Error checkTarget(const Manifest &manifest) const;
+  llvm::Expected<CudaVariant> loadVariant(const LoadedModule &module,
+                                          const Variant &variant);
+
+  unsigned ordinal;
+  std::shared_ptr<DeviceContext> context;
+};
+
+std::string CudaDevice::description() const {
+  const DeviceProperties &props = context->properties();
+  return llvm::formatv("{0}, sm_{1}{2}, {3} SMs at {4} MHz, L2 {5} MiB, "
+                       "driver CUDA {6}.{7}",
+                       props.name, props.major, props.minor,
+                       props.multiprocessors, props.clock / 1000,
+                       props.l2Bytes >> 20, props.driver / 1000,
+                       props.driver % 1000 / 10);
+}
+
+llvm::Error checkRange(uint64_t offset, uint64_t bytes, const Buffer &buffer) {
+  if (offset <= buffer.bytes() && bytes <= buffer.bytes() - offset)
+    return llvm::Error::success();
+  return llvm::createStringError("expects a copy within " +
+                                 llvm::Twine(buffer.bytes()) +
+                                 " bytes but got " + llvm::Twine(bytes) +
+                                 " bytes at " + llvm::Twine(offset));
+}
+
+llvm::Error CudaDevice::fill(Buffer &buffer, uint8_t byte) {
+  if (buffer.bytes() == 0)
+    return llvm::Error::success();
+  const Driver &cu = context->driver();
+  if (llvm::Error error = context->makeCurrent())
+    return error;
+  return cu.check(cu.memsetD8Async(buffer.address(), byte,
+                                   size_t(buffer.bytes()), context->stream()),
+                  "cuMemsetD8Async");
+}
+
+llvm::Error CudaDevice::copyIn(Buffer &buffer, uint64_t offset,
+                               llvm::ArrayRef<uint8_t> bytes) {
+  if (llvm::Error error = checkRange(offset, bytes.size(), buffer))
+    return error;
+  if (bytes.empty())
+    return llvm::Error::success();
+  const Driver &cu = context->driver();
+  if (llvm::Error error = context->makeCurrent())
+    return error;
+  if (llvm::Error error = cu.check(
+          cu.memcpyHtoDAsync(buffer.address() + offset, bytes.data(),
+                             bytes.size(), context->stream()),
+          "cuMemcpyHtoDAsync"))
+    return error;
+  // The source belongs to the caller, who may free it at once.
+  return context->synchronize();
+}
+
+llvm::Error CudaDevice::copyOut(llvm::MutableArrayRef<uint8_t> bytes,
+                                const Buffer &buffer, uint64_t offset) {
+  if (llvm::Error error = checkRange(offset, bytes.size(), buffer))
+    return error;
+  if (bytes.empty())
+    return llvm::Error::success();
+  const Driver &cu = context->driver();
+  if (llvm::Error error = context->makeCurrent())
+    return error;
+  if (llvm::Error error = cu.check(
+          cu.memcpyDtoHAsync(bytes.data(), buffer.address() + offset,
+                             bytes.size(), context->stream()),
+          "cuMemcpyDtoHAsync"))
+    return error;
+  return context->synchronize();
+}
+
+llvm::Error CudaDevice::checkTarget(const Manifest &manifest) const {
+  const DeviceProperties &props = context->properties();
+  llvm::StringRef arch = manifest.target;
+  int have = props.major * 10 + props.minor, want = 0;
+  bool specific = arch.ends_with("a") || arch.ends_with("f");
+  bool valid = arch.consume_front("sm_") &&
+               !arch.rtrim("af").getAsInteger(10, want);
+  // Code for a plain target runs on every later one; for an architecture's
+  // own features ("a"), on that one alone.
+  if (!valid || want > have || (specific && want != have))
+    return llvm::createStringError("device " + name() + " expects code for " +
+                                   target() + " but got " + manifest.target);
+  if (manifest.minDriver > unsigned(props.driver))
+    return llvm::createStringError(
+        "device " + name() + " expects code for driver " +
+        llvm::Twine(props.driver) + " or older but got " +
+        llvm::Twine(manifest.minDriver));
+  return llvm::Error::success();
+}
+
+llvm::Expected<CudaVariant>
+CudaDevice::loadVariant(const LoadedModule &module, const Variant &variant) {
+  const Driver &cu = context->driver();
+  CudaVariant loaded;
+  if (llvm::Error error =
+          module.function(variant.symbol).moveInto(loaded.function))
+    return error;
+  auto get = [&](FunctionAttribute attribute, int &value) {
+    return cu.check(cu.funcGetAttribute(&value, attribute, loaded.function),
+                    "cuFuncGetAttribute of '" + variant.symbol + "'");
+  };
+  auto set = [&](FunctionAttribute attribute, int value) {
+    return cu.check(cu.funcSetAttribute(loaded.function, attribute, value),
+                    "cuFuncSetAttribute of '" + variant.symbol + "'");
+  };
+  int threads = 0, shared = 0;
+  for (auto [attribute, value] :
+       {std::pair(kMaxThreadsPerBlock, &threads), {kSharedSizeBytes, &shared},
+        {kNumRegs, &loaded.registers}, {kLocalSizeBytes, &loaded.localBytes}})
+    if (llvm::Error error = get(attribute, *value))
+      return error;
+  if (variant.block > unsigned(threads))
+    return llvm::createStringError(
+        "kernel '" + variant.symbol + "': expects at most " +
+        llvm::Twine(threads) + " threads per CTA but got " +
+        llvm::Twine(variant.block));
+  uint64_t needed = variant.dynamicShared + uint64_t(shared);
+  uint64_t allowed = uint64_t(context->properties().sharedBytes);
+  if (needed > allowed)
+    return llvm::createStringError(
+        "kernel '" + variant.symbol + "': expects at most " +
+        llvm::Twine(allowed) + " bytes of shared memory per CTA but got " +
+        llvm::Twine(needed));
+  if (needed > kDefaultShared)
+    if (llvm::Error error = set(kMaxDynamicSharedSizeBytes,
+                                int(variant.dynamicShared)))
+      return error;
+  if (variant.cluster > kPortableCluster)
+    if (llvm::Error error = set(kNonPortableClusterSizeAllowed, 1))
+      return error;
+  return loaded;
+}
+
+llvm::Expected<std::unique_ptr<Executable>>
+CudaDevice::load(llvm::StringRef image, const Manifest &manifest) {
+  if (llvm::Error error = verifyManifest(manifest))
+    return error;
+  if (llvm::Error error = checkTarget(manifest))
+    return error;
+  auto code = std::make_shared<CudaCode>();
+  code->context = context;
+  if (llvm::Error error =
+          LoadedModule::load(context, image).moveInto(code->module))
+    return error;
+  for (const Kernel &kernel : manifest.kernels) {
+    std::vector<CudaVariant> &variants = code->kernels.emplace_back();
+    for (const Variant &variant : kernel.variants)
+      if (llvm::Error error = loadVariant(*code->module, variant)
+                                  .moveInto(variants.emplace_back()))
+        return error;
+  }
+  llvm::Expected<std::unique_ptr<CudaBuffer>> workspace =
+      CudaBuffer::create(context, manifest.workspace.bytes, 0);
+  if (!workspace)
+    return workspace.takeError();
+  if (llvm::Error error = fill(**workspace, 0))
+    return error;
+  return std::make_unique<CudaExecutable>(manifest, std::move(code),
+                                          std::move(*workspace));
+}
+
+llvm::Expected<CopyRate> CudaDevice::measureCopyRate(uint64_t bytes) {
+  const Driver &cu = context->driver();
+  if (llvm::Error error = context->makeCurrent())
+    return error;
+  size_t free = 0, total = 0;
+  if (llvm::Error error =
+          cu.check(cu.memGetInfo(&free, &total), "cuMemGetInfo"))
+    return error;
+  // Half of the traffic is read, half written; two such buffers must fit.
+  constexpr uint64_t kLeast = 512 << 20;
+  uint64_t size = std::max(bytes / 2, kLeast);
+  size = std::min<uint64_t>(size, uint64_t(free) / 4) & ~uint64_t(255);
+  if (size == 0)
+    return llvm::createStringError("expects memory for measuring copies but "
+                                   "got " +
+                                   llvm::Twine(uint64_t(free)) +
+                                   " bytes free");
+  llvm::Expected<std::unique_ptr<CudaBuffer>> from =
+      CudaBuffer::create(context, size, 0);
+  if (!from)
+    return from.takeError();
+  llvm::Expected<std::unique_ptr<CudaBuffer>> to =
+      CudaBuffer::create(context, size, 0);
+  if (!to)
+    return to.takeError();
+  if (llvm::Error error = fill(**from, 1))
+    return error;
+  TimingOptions options;
+  options.launches = 20;
+  llvm::Expected<Timing> timing =
+      timeOnStream(context, 2 * size, options, [&] {
+        return cu.check(cu.memcpyDtoDAsync((*to)->address(),
+                                           (*from)->address(), size_t(size),
+                                           context->stream()),
+                        "cuMemcpyDtoDAsync");
+      });
+  // Whatever happened, the copies must end before their memory is freed.
+  if (llvm::Error error =
+          llvm::joinErrors(timing ? llvm::Error::success()
+                                  : timing.takeError(),
+                           context->synchronize()))
+    return error;
+  return CopyRate{2.0 * double(size) / (timing->median() * 1e6), size};
+}
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<Device>>
+norm::openCudaDevice(unsigned ordinal, llvm::StringRef library) {
+  llvm::Expected<std::shared_ptr<DeviceContext>> context =
+      DeviceContext::open(ordinal, library);
+  if (!context)
+    return context.takeError();
+  return std::make_unique<CudaDevice>(ordinal, std::move(*context));
+}
+
+unsigned norm::newestPtxVersion(unsigned driverVersion) {
+  // {first driver version, PTX version}
+  static constexpr std::pair<unsigned, unsigned> kReleases[] = {
+      {13000, 90}, {12090, 88}, {12080, 87}, {12070, 86}, {12050, 85},
+      {12040, 84}, {12030, 83}, {12020, 82}, {12010, 81}, {12000, 80},
+      {11080, 78}, {11070, 77}, {11060, 76}, {11050, 75}, {11040, 74},
+      {11030, 73}, {11020, 72}, {11010, 71}, {11000, 70}};
+  for (auto [driver, ptx] : kReleases)
+    if (driverVersion >= driver)
+      return ptx;
+  return 0;
+}
