@@ -18,7 +18,7 @@ from lit.llvm import llvm_config
 from lit.llvm.subst import FindTool, ToolSubst
 
 config.name = "norm"
-config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
+config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".test"]
 config.excludes = ["Inputs", "unit", "consumer"]
 config.test_source_root = os.path.dirname(__file__)

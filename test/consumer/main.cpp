@@ -35,7 +35,7 @@ int main() {
   if (!module)
     return 1;
   int count = 0;
-  module->walk([&](mlir::norm::RMSNormOp op) {
+  module->walk([&](mlir::norm::RmsNormOp op) {
     llvm::outs() << op << "\n";
     ++count;
   });

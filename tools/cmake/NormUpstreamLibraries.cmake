@@ -33,6 +33,14 @@ function(norm_correct_mlir_archives)
                           INTERFACE_LINK_LIBRARIES "MLIR;LLVM")
     return()
   endif()
+
+  # The archives of LLVM want shared libraries of its own dependencies. The
+  # executable carries what it uses of zlib and zstd, and uses nothing of Z3.
+  find_library(NORM_ZLIB_ARCHIVE libz.a REQUIRED)
+  find_library(NORM_ZSTD_ARCHIVE libzstd.a REQUIRED)
+  set_target_properties(LLVMSupport PROPERTIES INTERFACE_LINK_LIBRARIES
+    "rt;dl;m;LLVMDemangle;${NORM_ZLIB_ARCHIVE};${NORM_ZSTD_ARCHIVE}")
+
   get_property(imported DIRECTORY PROPERTY IMPORTED_TARGETS)
   foreach(target IN LISTS imported)
     if(NOT target MATCHES "^MLIR.")
