@@ -203,7 +203,8 @@ ReduceState ReduceEmitter::combineMaxExpSum(const ReduceState &x,
   Value base =
       finiteMax(b, loc, max, identityValue(like), constant(0.0, like));
   auto rescale = [&](Value m) -> Value {
-    return emitExp(b, loc, arith::SubFOp::create(b, loc, m, base));
+    return emitExp(b, loc, arith::SubFOp::create(b, loc, m, base),
+                   ExpRange::NonPositive);
   };
   Value second = arith::MulFOp::create(b, loc, y.parts[1], rescale(y.parts[0]));
   Value sum = math::FmaOp::create(b, loc, x.parts[1], rescale(x.parts[0]),
@@ -287,7 +288,8 @@ ReduceState ReduceEmitter::leafMaxExpSum(Value values, Value mask,
   Value base = finiteMax(b, loc, max, identityValue(max.getType()),
                          constant(0.0, max.getType()));
   Value wide = vector::ShuffleOp::create(b, loc, base, base, spread);
-  Value sum = emitExp(b, loc, arith::SubFOp::create(b, loc, values, wide));
+  Value sum = emitExp(b, loc, arith::SubFOp::create(b, loc, values, wide),
+                      ExpRange::NonPositive);
   for (int64_t group = leaf; group > 1; group /= 2)
     sum = arith::AddFOp::create(b, loc, half(sum, group, false),
                                 half(sum, group, true));

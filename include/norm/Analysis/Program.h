@@ -1,0 +1,75 @@
+//===- Program.h - What a norm.generic needs from a kernel ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reads off a program how its dims split into rows and columns, in which phase
+// each value is ready, and what is worth keeping between phases.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_ANALYSIS_PROGRAM_H
+#define NORM_ANALYSIS_PROGRAM_H
+
+#include "norm/Analysis/TilePlan.h"
+#include "norm/Dialect/Norm/IR/Norm.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::norm {
+
+/// How an operand lies in the space of rows and columns.
+enum class Access { Full, Column, Row, Scalar };
+
+/// A program over rows: all its reductions are over the same trailing dims, the
+/// *column* dims; the dims before them are the *row* dims.
+class Program {
+public:
+  /// Analyzes `op`; emits a diagnostic and fails where the program is not one
+  /// over rows.
+  static FailureOr<Program> analyze(GenericOp op);
+
+  GenericOp op;
+  unsigned numRowDims = 0;
+  /// Column extent, -1 where dynamic.
+  int64_t columns = -1;
+  SmallVector<Access> accesses;
+  /// Phase in which each value of the body is ready.
+  llvm::DenseMap<Value, unsigned> ready;
+  /// Number of exchanges; there is one phase more.
+  unsigned numExchanges = 0;
+
+  bool variesOnColumns(Value value) const {
+    return supports.lookup(value) & columnMask;
+  }
+  bool isColumnDim(unsigned dim) const {
+    return columnMask & (uint64_t(1) << dim);
+  }
+  /// The reductions whose operand is ready in `phase`.
+  SmallVector<ReduceOp> reductionsOf(unsigned phase) const;
+  /// Values of phase 0 to keep for later phases, so that each input is read
+  /// once and the fewest bits are held: inputs, or values computed from them.
+  llvm::SetVector<Value> valuesToHold() const;
+  /// Column operands that are first needed after the first exchange.
+  SmallVector<BlockArgument> columnOperandsToPrefetch() const;
+  /// What the cost model looks at.
+  ::norm::ProgramFacts facts() const;
+
+private:
+  int64_t frontierBits(const llvm::SetVector<Value> &held,
+                       llvm::SetVector<Value> &frontier) const;
+  void collectFrontier(Value value, const llvm::SetVector<Value> &held,
+                       llvm::SetVector<Value> &frontier,
+                       llvm::DenseSet<Value> &seen) const;
+  /// Column-varying values that phases after the first compute from.
+  SmallVector<Value> laterRoots() const;
+
+  llvm::DenseMap<Value, uint64_t> supports;
+  uint64_t columnMask = 0;
+};
+
+} // namespace mlir::norm
+
+#endif // NORM_ANALYSIS_PROGRAM_H

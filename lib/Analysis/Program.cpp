@@ -1,0 +1,251 @@
+//===- Program.cpp - What a norm.generic needs from a kernel ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Analysis/Program.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+/// The dims that the reductions are over; the last dim where there is none.
+static FailureOr<uint64_t> findColumnDims(GenericOp op) {
+  uint64_t mask = 0;
+  for (auto reduce : op.getBody().getOps<ReduceOp>()) {
+    uint64_t dims = 0;
+    for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>())
+      dims |= uint64_t(1) << *op.getDimNumber(name);
+    if (mask && mask != dims)
+      return reduce.emitOpError(
+          "expects all reductions of a program over the same dims");
+    mask = dims;
+  }
+  unsigned numDims = op.getNumDims();
+  if (!mask && numDims)
+    mask = uint64_t(1) << (numDims - 1);
+  // The column dims are the last ones.
+  unsigned count = llvm::popcount(mask);
+  uint64_t trailing = (((uint64_t(1) << count) - 1) << (numDims - count));
+  if (mask != trailing)
+    return op.emitOpError("expects reductions over the trailing dims, but dim '")
+           << op.getDimName(llvm::countr_zero(mask)) << "' is not among them";
+  return mask;
+}
+
+static FailureOr<Access> classify(GenericOp op, OpOperand &operand,
+                                  unsigned numRowDims) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  if (!isa<ShapedType>(operand.get().getType()))
+    return Access::Scalar;
+  SmallVector<unsigned> dims;
+  for (AffineExpr expr : map.getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim)
+      return op.emitOpError() << "expects no axis of size 1 in the map of "
+                                 "operand #"
+                              << operand.getOperandNumber() << " of a kernel";
+    dims.push_back(dim.getPosition());
+  }
+  auto isRange = [&](unsigned begin, unsigned end) {
+    if (dims.size() != end - begin)
+      return false;
+    for (auto [i, dim] : llvm::enumerate(dims))
+      if (dim != begin + i)
+        return false;
+    return true;
+  };
+  unsigned numDims = op.getNumDims();
+  if (isRange(0, numDims))
+    return Access::Full;
+  if (isRange(numRowDims, numDims))
+    return Access::Column;
+  if (isRange(0, numRowDims))
+    return Access::Row;
+  return op.emitOpError() << "expects operand #" << operand.getOperandNumber()
+                          << " of a kernel to have all dims, all row dims or "
+                             "all column dims, in order";
+}
+
+FailureOr<Program> Program::analyze(GenericOp op) {
+  Program program;
+  program.op = op;
+  FailureOr<uint64_t> mask = findColumnDims(op);
+  if (failed(mask))
+    return failure();
+  program.columnMask = *mask;
+  program.numRowDims = op.getNumDims() - llvm::popcount(*mask);
+  program.supports = op.computeSupports();
+
+  program.columns = 1;
+  for (auto [dim, extent] : llvm::enumerate(op.getExtents())) {
+    if (!program.isColumnDim(dim))
+      continue;
+    if (ShapedType::isDynamic(extent)) {
+      program.columns = -1;
+      break;
+    }
+    program.columns *= extent;
+  }
+  for (OpOperand &operand : op->getOpOperands()) {
+    FailureOr<Access> access = classify(op, operand, program.numRowDims);
+    if (failed(access))
+      return failure();
+    program.accesses.push_back(*access);
+  }
+  for (auto [i, output] : llvm::enumerate(op.getOutputs())) {
+    Access access = program.accesses[op.getInputs().size() + i];
+    if (access == Access::Column && program.numRowDims != 0)
+      return op.emitOpError() << "expects output #" << i
+                              << " of a kernel to have the row dims";
+  }
+
+  for (Operation &inner : *op.getBlock()) {
+    unsigned phase = 0;
+    for (Value operand : inner.getOperands())
+      phase = std::max(phase, program.ready.lookup(operand));
+    if (isa<ReduceOp>(inner)) {
+      ++phase;
+      program.numExchanges = std::max(program.numExchanges, phase);
+    }
+    for (Value result : inner.getResults())
+      program.ready[result] = phase;
+  }
+  return program;
+}
+
+SmallVector<ReduceOp> Program::reductionsOf(unsigned phase) const {
+  SmallVector<ReduceOp> reductions;
+  for (auto reduce : op->getRegion(0).getOps<ReduceOp>())
+    if (ready.lookup(reduce.getValue()) == phase)
+      reductions.push_back(reduce);
+  return reductions;
+}
+
+SmallVector<Value> Program::laterRoots() const {
+  SmallVector<Value> roots;
+  for (Operation &inner : op->getRegion(0).front()) {
+    if (!isa<ReduceOp, YieldOp>(inner))
+      continue;
+    for (Value operand : inner.getOperands())
+      if (variesOnColumns(operand) && ready.lookup(operand) > 0)
+        roots.push_back(operand);
+  }
+  return roots;
+}
+
+void Program::collectFrontier(Value value, const llvm::SetVector<Value> &held,
+                              llvm::SetVector<Value> &frontier,
+                              llvm::DenseSet<Value> &seen) const {
+  if (!variesOnColumns(value) || !seen.insert(value).second)
+    return;
+  if (held.contains(value)) {
+    frontier.insert(value);
+    return;
+  }
+  if (auto arg = dyn_cast<BlockArgument>(value)) {
+    if (accesses[arg.getArgNumber()] == Access::Full)
+      frontier.insert(value);
+    return;
+  }
+  for (Value operand : value.getDefiningOp()->getOperands())
+    collectFrontier(operand, held, frontier, seen);
+}
+
+int64_t Program::frontierBits(const llvm::SetVector<Value> &held,
+                              llvm::SetVector<Value> &frontier) const {
+  llvm::DenseSet<Value> seen;
+  for (Value root : laterRoots())
+    collectFrontier(root, held, frontier, seen);
+  int64_t bits = 0;
+  for (Value value : frontier)
+    bits += value.getType().isIndex() ? 64
+                                      : value.getType().getIntOrFloatBitWidth();
+  return bits;
+}
+
+// Greedy: as long as keeping one more value of phase 0 lets go of more bits
+// than it costs. Programs are small, and the usual case is one residual sum.
+llvm::SetVector<Value> Program::valuesToHold() const {
+  llvm::SetVector<Value> held, frontier;
+  int64_t best = frontierBits(held, frontier);
+  while (true) {
+    Value choice;
+    for (Operation &inner : op->getRegion(0).front()) {
+      if (inner.getNumResults() != 1 || isa<ReduceOp>(inner))
+        continue;
+      Value value = inner.getResult(0);
+      if (held.contains(value) || !variesOnColumns(value) ||
+          ready.lookup(value) != 0)
+        continue;
+      llvm::SetVector<Value> candidate = held, candidateFrontier;
+      candidate.insert(value);
+      int64_t bits = frontierBits(candidate, candidateFrontier);
+      if (bits < best) {
+        best = bits;
+        choice = value;
+        frontier = candidateFrontier;
+      }
+    }
+    if (!choice)
+      return frontier;
+    held.insert(choice);
+  }
+}
+
+SmallVector<BlockArgument> Program::columnOperandsToPrefetch() const {
+  SmallVector<BlockArgument> result;
+  if (numExchanges == 0)
+    return result;
+  // What phase 0 computes with.
+  llvm::DenseSet<Value> early;
+  SmallVector<Value> work;
+  for (Operation &inner : op->getRegion(0).front())
+    if (isa<ReduceOp, YieldOp>(inner))
+      for (Value operand : inner.getOperands())
+        if (ready.lookup(operand) == 0)
+          work.push_back(operand);
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!early.insert(value).second)
+      continue;
+    if (Operation *def = value.getDefiningOp())
+      llvm::append_range(work, def->getOperands());
+  }
+  for (BlockArgument arg : op->getRegion(0).getArguments())
+    if (accesses[arg.getArgNumber()] == Access::Column && !arg.use_empty() &&
+        !early.contains(arg))
+      result.push_back(arg);
+  return result;
+}
+
+static int64_t bytesOf(Type type) {
+  return type.isIndex() ? 8 : (type.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+::norm::ProgramFacts Program::facts() const {
+  ::norm::ProgramFacts facts;
+  facts.columns = columns;
+  facts.phases = numExchanges + 1;
+  unsigned numInputs = 0;
+  GenericOp generic = op;
+  numInputs = generic.getInputs().size();
+  // The order may depend on inputs alone: outputs don't change a row's sums.
+  int64_t narrowest = 0;
+  for (BlockArgument arg : generic.getBlock()->getArguments()) {
+    if (accesses[arg.getArgNumber()] != Access::Full)
+      continue;
+    if (arg.getArgNumber() >= numInputs && arg.use_empty())
+      continue;
+    int64_t bytes = bytesOf(arg.getType());
+    narrowest = narrowest ? std::min(narrowest, bytes) : bytes;
+  }
+  facts.narrowestBytes = narrowest ? narrowest : 4;
+  facts.heldBytes = 0;
+  for (Value value : valuesToHold())
+    facts.heldBytes += bytesOf(value.getType());
+  return facts;
+}
