@@ -1,0 +1,119 @@
+//===- Generalize.cpp - Named and elementwise ops as norm.generic ---------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Dialect/Norm/Transforms/Passes.h"
+
+#include "ProgramBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::norm {
+#define GEN_PASS_DEF_NORMGENERALIZEPASS
+#include "norm/Dialect/Norm/Transforms/Passes.h.inc"
+} // namespace mlir::norm
+
+using namespace mlir;
+using namespace mlir::norm;
+
+namespace {
+struct NormGeneralizePass
+    : public norm::impl::NormGeneralizePassBase<NormGeneralizePass> {
+  void runOnOperation() override;
+};
+} // namespace
+
+/// The ops to look at, producers before consumers. Bodies of programs and of
+/// linalg ops hold scalars, and are left out.
+static SmallVector<Operation *> collectOps(Operation *root) {
+  SmallVector<Operation *> ops;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op != root)
+      ops.push_back(op);
+    return isa<GenericOp, linalg::LinalgOp>(op) ? WalkResult::skip()
+                                                : WalkResult::advance();
+  });
+  return ops;
+}
+
+static bool isSplatOp(Operation *op) {
+  return op->getNumResults() == 1 &&
+         isa<RankedTensorType>(op->getResult(0).getType()) &&
+         getSplat(op->getResult(0));
+}
+
+static void generalize(RewriterBase &rewriter, DimSizes &sizes, Operation *op) {
+  rewriter.setInsertionPoint(op);
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<LayerNormOp, RmsNormOp, SoftmaxOp>(
+          [&](auto named) { generalizeNamed(rewriter, sizes, named); })
+      .Case<linalg::LinalgOp>([&](linalg::LinalgOp linalgOp) {
+        (void)generalizeLinalg(rewriter, sizes, linalgOp);
+      })
+      .Default([&](Operation *other) {
+        (void)generalizeElementwise(rewriter, sizes, other);
+      });
+}
+
+/// Programs read a splat as a scalar. What else uses it gets a program that
+/// writes it; a constant is left to those that can hold one, other than a
+/// return, since a result is written to its destination.
+static void finishSplat(RewriterBase &rewriter, DimSizes &sizes,
+                        Operation *op) {
+  Value tensor = op->getResult(0);
+  bool isConstant = op->hasTrait<OpTrait::ConstantLike>();
+  bool needed = llvm::any_of(tensor.getUsers(), [&](Operation *user) {
+    return !isConstant || user->hasTrait<OpTrait::ReturnLike>();
+  });
+  if (needed)
+    generalizeSplat(rewriter, sizes, tensor);
+  if (tensor.use_empty())
+    rewriter.eraseOp(op);
+}
+
+/// Reads sizes of intermediates from where their destinations have them.
+static void simplifyDims(RewriterBase &rewriter, DimSizes &sizes,
+                         Operation *root) {
+  SmallVector<tensor::DimOp> dims;
+  root->walk([&](tensor::DimOp dim) {
+    if (dim.getConstantIndex() && dim.getSource().getDefiningOp<GenericOp>())
+      dims.push_back(dim);
+  });
+  for (tensor::DimOp dim : dims) {
+    int64_t axis = *dim.getConstantIndex();
+    auto type = cast<RankedTensorType>(dim.getSource().getType());
+    if (axis < 0 || axis >= type.getRank())
+      continue;
+    rewriter.setInsertionPoint(dim);
+    rewriter.replaceOp(dim, sizes.get(dim.getLoc(), dim.getSource(), axis));
+  }
+}
+
+void NormGeneralizePass::runOnOperation() {
+  Operation *root = getOperation();
+  IRRewriter rewriter(&getContext());
+  DimSizes sizes(rewriter);
+  SmallVector<Operation *> splats;
+  for (Operation *op : collectOps(root)) {
+    if (isSplatOp(op))
+      splats.push_back(op);
+    else
+      generalize(rewriter, sizes, op);
+  }
+  for (Operation *op : splats)
+    finishSplat(rewriter, sizes, op);
+  simplifyDims(rewriter, sizes, root);
+  SmallVector<Operation *> dead;
+  root->walk([&](tensor::EmptyOp op) {
+    if (op->use_empty())
+      dead.push_back(op);
+  });
+  for (Operation *op : dead)
+    rewriter.eraseOp(op);
+}
