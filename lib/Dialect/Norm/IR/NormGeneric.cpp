@@ -12,6 +12,7 @@
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace mlir::norm;
@@ -280,11 +281,20 @@ template <typename T> static std::string toString(T value) {
 }
 
 /// Checks one operand's map against its shape and the extents seen so far.
-static LogicalResult verifyOperand(GenericOp op, OpOperand &operand,
-                                   MutableArrayRef<int64_t> extents) {
+static LogicalResult
+verifyOperand(GenericOp op, OpOperand &operand,
+              MutableArrayRef<std::optional<int64_t>> extents) {
   unsigned number = operand.getOperandNumber();
   AffineMap map = op.getMap(number);
-  auto shaped = dyn_cast<ShapedType>(operand.get().getType());
+  Type type = operand.get().getType();
+  auto shaped = dyn_cast<ShapedType>(type);
+  if ((shaped && !isa<TensorType, BaseMemRefType>(type)) ||
+      !getElementTypeOrSelf(type).isIntOrIndexOrFloat())
+    return op.emitOpError()
+           << "expects operand #" << number
+           << " to be a tensor, memref or scalar of an integer, index or float "
+              "type but got "
+           << type;
   if (map.getNumDims() != op.getNumDims() || map.getNumSymbols() != 0)
     return op.emitOpError() << "expects a map of " << op.getNumDims()
                             << " dims for operand #" << number << " but got "
@@ -319,29 +329,40 @@ static LogicalResult verifyOperand(GenericOp op, OpOperand &operand,
       return op.emitOpError()
              << "expects distinct dims in the map of operand #" << number
              << " but got '" << op.getDimName(dim.getPosition()) << "' twice";
-    int64_t &known = extents[dim.getPosition()];
-    if (ShapedType::isStatic(extent)) {
-      if (ShapedType::isStatic(known) && known != extent && known != INT64_MIN)
-        return op.emitOpError()
-               << "expects extent " << known << " of dim '"
-               << op.getDimName(dim.getPosition()) << "' at axis " << axis
-               << " of operand #" << number << " but got " << extent;
+    std::optional<int64_t> &known = extents[dim.getPosition()];
+    if (known && ShapedType::isStatic(*known) && ShapedType::isStatic(extent) &&
+        *known != extent)
+      return op.emitOpError()
+             << "expects extent " << *known << " of dim '"
+             << op.getDimName(dim.getPosition()) << "' at axis " << axis
+             << " of operand #" << number << " but got " << extent;
+    if (!known || ShapedType::isDynamic(*known))
       known = extent;
-    } else if (known == -1) {
-      known = ShapedType::kDynamic;
-    }
   }
   return success();
+}
+
+/// Whether the custom assembly can hold a name.
+static bool isIdentifier(StringRef name) {
+  auto isWordChar = [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.';
+  };
+  return !name.empty() && (llvm::isAlpha(name[0]) || name[0] == '_') &&
+         llvm::all_of(name, isWordChar);
 }
 
 LogicalResult GenericOp::verify() {
   if (getNumDims() > 64)
     return emitOpError() << "expects at most 64 dims but got " << getNumDims();
   llvm::SmallSet<StringRef, 8> names;
-  for (StringRef name : getDims().getAsValueRange<StringAttr>())
+  for (StringRef name : getDims().getAsValueRange<StringAttr>()) {
+    if (!isIdentifier(name))
+      return emitOpError() << "expects names of dims to be identifiers but got '"
+                           << name << "'";
     if (!names.insert(name).second)
       return emitOpError() << "expects distinct dims but got '" << name
                            << "' twice";
+  }
   if (getOutputs().empty())
     return emitOpError("expects at least one output but got none");
   if (getIndexingMaps().size() != getNumOperands())
@@ -364,12 +385,12 @@ LogicalResult GenericOp::verify() {
       return emitOpError() << "expects a result of type " << output.getType()
                            << " but got " << result.getType();
 
-  SmallVector<int64_t> extents(getNumDims(), -1);
+  SmallVector<std::optional<int64_t>> extents(getNumDims());
   for (OpOperand &operand : (*this)->getOpOperands())
     if (failed(verifyOperand(*this, operand, extents)))
       return failure();
   for (auto [dim, extent] : llvm::enumerate(extents))
-    if (extent == -1)
+    if (!extent)
       return emitOpError() << "expects each dim in the map of an operand but '"
                            << getDimName(dim) << "' is in none";
 

@@ -10,24 +10,24 @@
 
 include "mlir/Pass/PassBase.td"
 
-def NormGeneralizePass : InterfacePass<"norm-generalize", "::mlir::FunctionOpInterface"> {
+def NormGeneralizePass : Pass<"norm-generalize"> {
   let summary = "write named ops and elementwise ops as norm.generic";
   let dependentDialects = ["::mlir::norm::NormDialect",
-    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
     "::mlir::tensor::TensorDialect"];
 }
 
-def NormFusePass : InterfacePass<"norm-fuse", "::mlir::FunctionOpInterface"> {
+def NormFusePass : Pass<"norm-fuse"> {
   let summary = "inline programs that agree on their dims into one";
   let dependentDialects = ["::mlir::norm::NormDialect"];
 }
 
-def NormRewriteWelfordPass : InterfacePass<"norm-rewrite-welford", "::mlir::FunctionOpInterface"> {
+def NormRewriteWelfordPass : Pass<"norm-rewrite-welford"> {
   let summary = "merge dependent reductions into one collective";
   let dependentDialects = ["::mlir::norm::NormDialect"];
 }
 
-def NormExpandMathPass : InterfacePass<"norm-expand-math", "::mlir::FunctionOpInterface"> {
+def NormExpandMathPass : Pass<"norm-expand-math"> {
   let summary = "write transcendental functions as exactly rounded arithmetic";
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];
