@@ -1,0 +1,103 @@
+//===- HostTensor.h - Tensors in host memory --------------------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_RUNTIME_HOSTTENSOR_H
+#define NORM_RUNTIME_HOSTTENSOR_H
+
+#include "norm/Runtime/LaunchPlan.h"
+#include "norm/Support/DType.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+#include <cstdlib>
+#include <memory>
+
+namespace norm {
+
+class Workers;
+
+/// How a tensor lies in memory, other than contiguous and aligned.
+struct Placement {
+  /// Elements from one row (of the last dim) to the next; the row's length if
+  /// not given.
+  std::optional<int64_t> pitch;
+  /// Elements by which element 0 lies beyond an aligned address.
+  int64_t offset = 0;
+};
+
+/// A tensor with rows (of the last dim) of contiguous elements. Around its
+/// elements, and between its rows, lie bytes which nobody may write: they hold
+/// `kPoison`, and `guardsIntact` tells whether they still do.
+class HostTensor {
+public:
+  /// What unwritten bytes hold: in every floating point type but f8E5M2 a NaN
+  /// of a pattern no arithmetic makes.
+  static constexpr uint8_t kPoison = 0xff;
+  /// Bytes before and after the elements; a multiple of every alignment.
+  static constexpr uint64_t kGuard = 256;
+
+  HostTensor() = default;
+
+  /// Poisoned memory for a tensor. An error for a pitch on rank below 2 or
+  /// shorter than a row, a negative offset, or a size beyond memory.
+  static llvm::Expected<HostTensor> create(DType dtype,
+                                           llvm::ArrayRef<int64_t> shape,
+                                           const Placement &placement,
+                                           Workers &workers);
+
+  DType dtype() const { return type; }
+  llvm::ArrayRef<int64_t> shape() const { return extents; }
+  llvm::ArrayRef<int64_t> strides() const { return steps; }
+
+  /// Rows and columns: the last dim is a row, rank 0 is one row of one.
+  int64_t rows() const { return numRows; }
+  int64_t columns() const { return numColumns; }
+  int64_t numElements() const { return numRows * numColumns; }
+
+  /// The first element of row `row`.
+  uint8_t *row(int64_t row) { return storage.get() + rowOffset(row); }
+  const uint8_t *row(int64_t row) const {
+    return storage.get() + rowOffset(row);
+  }
+  double value(int64_t rowIndex, int64_t column) const {
+    return decode(type, row(rowIndex) + column * byteSize(type));
+  }
+
+  /// All bytes, guards included; a copy of them on a device is addressed at
+  /// `elementOffset()`.
+  llvm::MutableArrayRef<uint8_t> bytes() {
+    return {storage.get(), size_t(total)};
+  }
+  llvm::ArrayRef<uint8_t> bytes() const {
+    return {storage.get(), size_t(total)};
+  }
+  uint64_t elementOffset() const { return base; }
+
+  /// The argument for a copy of `bytes()` at `address`.
+  BoundArgument bind(uint64_t address) const;
+
+  /// Whether all bytes that aren't elements still hold the poison.
+  bool guardsIntact() const;
+
+private:
+  struct Free {
+    void operator()(uint8_t *memory) const { std::free(memory); }
+  };
+  uint64_t rowOffset(int64_t row) const;
+
+  DType type = DType::F32;
+  llvm::SmallVector<int64_t, 4> extents;
+  llvm::SmallVector<int64_t, 4> steps;
+  int64_t numRows = 0;
+  int64_t numColumns = 0;
+  uint64_t base = 0;
+  uint64_t total = 0;
+  std::unique_ptr<uint8_t[], Free> storage;
+};
+
+} // namespace norm
+
+#endif // NORM_RUNTIME_HOSTTENSOR_H
