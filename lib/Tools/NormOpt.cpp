@@ -13,6 +13,7 @@
 
 #include "norm/Dialect/Norm/IR/Norm.h"
 #include "norm/Dialect/NormTile/IR/NormTile.h"
+#include "norm/Target/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -25,6 +26,7 @@ int norm::tools::normOptMain(int argc, char **argv) {
   mlir::registerAllExtensions(registry);
   mlir::registerAllPasses();
   registry.insert<mlir::norm::NormDialect, mlir::norm_tile::NormTileDialect>();
+  mlir::norm::registerNormTargetPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "norm optimizer driver\n", registry));
 }

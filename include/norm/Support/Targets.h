@@ -1,0 +1,71 @@
+//===- Targets.h - What can be compiled for ---------------------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The targets by name, with the limits and versions that a compiler has to
+// know. The only place where a GPU's numbers are written. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_SUPPORT_TARGETS_H
+#define NORM_SUPPORT_TARGETS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <cstdint>
+#include <string>
+
+namespace norm {
+
+/// A GPU architecture. Limits: table "Technical Specifications per Compute
+/// Capability" of the CUDA C++ Programming Guide; PTX versions: table "Target
+/// architectures" of the PTX ISA manual.
+struct GPUTarget {
+  llvm::StringLiteral name; ///< `sm_90`
+  /// The PTX version that code is written in unless another is asked for: the
+  /// first one that knows the architecture, but 8.0 at least. 80 is PTX 8.0.
+  unsigned ptxVersion;
+  unsigned sharedPerCta;     ///< bytes of shared memory that a CTA may ask for
+  unsigned sharedPerSm;      ///< bytes of shared memory of an SM
+  unsigned threadsPerSm;     ///< resident threads
+  unsigned ctasPerSm;        ///< resident CTAs
+  unsigned threadsPerCta = 1024;
+  unsigned registersPerSm = 65536;
+};
+
+/// All GPU targets, by rising compute capability.
+llvm::ArrayRef<GPUTarget> gpuTargets();
+
+/// The GPU target `name`, null for any other name, `host` among them.
+const GPUTarget *findGPUTarget(llvm::StringRef name);
+
+/// Success for `host` and the GPU targets; else the error
+/// `unknown target 'sm_999', expects host or one of sm_80, ...`.
+llvm::Error checkTargetName(llvm::StringRef name);
+
+/// The first driver, as `cuDriverGetVersion` counts (12000 is CUDA 12.0), that
+/// takes PTX version `ptxVersion` (80 is 8.0); 0 for a version not known.
+/// Source: the release history in the PTX ISA manual.
+unsigned minDriverForPtx(unsigned ptxVersion);
+
+/// The newest PTX version that a driver takes; 0 for one older than CUDA 11.0.
+/// Drivers after those known count as the newest known.
+unsigned newestPtxForDriver(unsigned driverVersion);
+
+/// The PTX version to write for `target`: `wanted`, or the target's own where
+/// that is 0. An error where `wanted` isn't known or doesn't know the target,
+/// and where the driver `driverVersion` (0: any) doesn't take the version.
+llvm::Expected<unsigned> choosePtxVersion(const GPUTarget &target,
+                                          unsigned wanted,
+                                          unsigned driverVersion);
+
+/// `8.0` for 80.
+std::string printPtxVersion(unsigned ptxVersion);
+
+} // namespace norm
+
+#endif // NORM_SUPPORT_TARGETS_H

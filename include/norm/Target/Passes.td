@@ -1,0 +1,63 @@
+//===- Passes.td - Passes just before code generation ------*- tablegen -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_TARGET_PASSES_TD
+#define NORM_TARGET_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def NormLegalizeMathPass : Pass<"norm-legalize-math"> {
+  let summary = "leave only exactly rounded math that the target has";
+  let description = [{
+    Runs on kernels, after all math is made of exactly rounded functions. On
+    every target, `math` ops on f16 and bf16 are computed in f32 and rounded,
+    classifications become comparisons, and an op that has no exactly rounded
+    form (`math.exp`, `math.rsqrt`) is an error that names op, type and target:
+    nothing may become a library call or a hardware approximation here.
+
+    On a GPU the remaining `math` ops, `vector.fma`, `arith.maxnumf` and
+    `arith.minnumf` become calls of LLVM intrinsics, since upstream's conversion
+    to NVVM would make device library calls of them. On the host `vector.fma`
+    becomes `math.fma`, arithmetic on bf16 is done in f32 and rounded, and
+    roundings to bf16 are written with integers: conversions in hardware flush
+    subnormals. Roundings from f64 to f16 and bf16 pass through f32 by rounding
+    to odd, so that there is one rounding only.
+
+    Example, for `target=sm_90`:
+
+    ```mlir
+    %s = math.sqrt %x : vector<8xf32>
+    // becomes
+    %s = llvm.call_intrinsic "llvm.sqrt"(%x) : (vector<8xf32>) -> vector<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::vector::VectorDialect"];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"\"host\"",
+           "target of the code: host or sm_80 to sm_121">
+  ];
+}
+
+def NormTranslateToPTXPass : Pass<"norm-translate-to-ptx", "::mlir::ModuleOp"> {
+  let summary = "replace each gpu.module by a gpu.binary with its PTX";
+  let description = [{
+    Each `gpu.module` must be in the LLVM and NVVM dialects. Its place is taken
+    by a `gpu.binary` of the same name with the PTX text as its one object.
+  }];
+  let dependentDialects = ["::mlir::gpu::GPUDialect",
+    "::mlir::NVVM::NVVMDialect"];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"",
+           "GPU to generate code for: sm_80 to sm_121">,
+    Option<"ptxVersion", "ptx-version", "unsigned", /*default=*/"0",
+           "PTX version, 80 is 8.0; 0 for the first one that has the target">
+  ];
+}
+
+#endif // NORM_TARGET_PASSES_TD

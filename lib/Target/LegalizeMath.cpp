@@ -1,0 +1,222 @@
+//===- LegalizeMath.cpp - Only exactly rounded math ------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Target/Passes.h"
+
+#include "SmallFloats.h"
+#include "norm/Support/Targets.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::norm {
+#define GEN_PASS_DEF_NORMLEGALIZEMATHPASS
+#include "norm/Target/Passes.h.inc"
+} // namespace mlir::norm
+
+using namespace mlir;
+using namespace mlir::norm;
+
+/// `type` with its element type replaced.
+static Type withElement(Type type, Type element) {
+  if (auto shaped = dyn_cast<ShapedType>(type))
+    return shaped.clone(element);
+  return element;
+}
+
+static bool isSmallFloat(Type type) {
+  return isa<Float16Type, BFloat16Type>(getElementTypeOrSelf(type));
+}
+
+/// The LLVM intrinsic that computes what `op` does, rounded exactly; empty if
+/// there is none.
+static StringRef getIntrinsic(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case([](math::AbsFOp) { return "llvm.fabs"; })
+      .Case([](math::CeilOp) { return "llvm.ceil"; })
+      .Case([](math::CopySignOp) { return "llvm.copysign"; })
+      .Case([](math::FloorOp) { return "llvm.floor"; })
+      .Case([](math::FmaOp) { return "llvm.fma"; })
+      .Case([](math::RoundOp) { return "llvm.round"; })
+      .Case([](math::RoundEvenOp) { return "llvm.roundeven"; })
+      .Case([](math::SqrtOp) { return "llvm.sqrt"; })
+      .Case([](math::TruncOp) { return "llvm.trunc"; })
+      .Case([](arith::MaxNumFOp) { return "llvm.maxnum"; })
+      .Case([](arith::MinNumFOp) { return "llvm.minnum"; })
+      .Default([](Operation *) { return StringRef(); });
+}
+
+namespace {
+/// Rewrites the ops below one op, one after the other.
+class Legalizer {
+public:
+  Legalizer(MLIRContext *context, StringRef target)
+      : rewriter(context), target(target), onHost(target == "host") {}
+
+  LogicalResult run(Operation *root) {
+    SmallVector<Operation *> worklist;
+    root->walk([&](Operation *op) {
+      if (isa<arith::ArithDialect, math::MathDialect>(op->getDialect()) ||
+          isa<vector::FMAOp>(op))
+        worklist.push_back(op);
+    });
+    for (Operation *op : worklist) {
+      rewriter.setInsertionPoint(op);
+      if (failed(legalize(op)))
+        return failure();
+    }
+    return success();
+  }
+
+private:
+  LogicalResult legalize(Operation *op) {
+    dropFastMath(op);
+    if (auto fma = dyn_cast<vector::FMAOp>(op))
+      op = rewriter.replaceOpWithNewOp<math::FmaOp>(fma, fma.getLhs(),
+                                                    fma.getRhs(), fma.getAcc());
+    if (isa<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>(op))
+      return classifyByComparison(op), success();
+    if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+      return roundOnce(op);
+    if (isa<arith::RemFOp>(op))
+      return reject(op);
+    if (isa<math::MathDialect>(op->getDialect())) {
+      if (getIntrinsic(op).empty() && !isa<math::AbsIOp>(op))
+        return reject(op);
+      if (isSmallFloat(op->getResult(0).getType()))
+        op = computeInFloat(op);
+    }
+    if (!onHost)
+      callIntrinsic(op);
+    return success();
+  }
+
+  LogicalResult reject(Operation *op) {
+    return op->emitError() << "target " << target
+                           << " has no exactly rounded '" << op->getName()
+                           << "' on " << op->getOperand(0).getType();
+  }
+
+  void dropFastMath(Operation *op) {
+    auto fastMath = dyn_cast<arith::ArithFastMathInterface>(op);
+    if (fastMath && fastMath.getFastMathFlagsAttr() &&
+        fastMath.getFastMathFlagsAttr().getValue() !=
+            arith::FastMathFlags::none)
+      op->setAttr(fastMath.getFastMathAttrName(),
+                  arith::FastMathFlagsAttr::get(op->getContext(),
+                                                arith::FastMathFlags::none));
+  }
+
+  /// Rewrites a math op on f16 or bf16 into one on f32 between conversions.
+  Operation *computeInFloat(Operation *op) {
+    Location loc = op->getLoc();
+    Type small = op->getResult(0).getType();
+    Type wide = withElement(small, rewriter.getF32Type());
+    IRMapping mapping;
+    for (Value operand : op->getOperands())
+      if (isSmallFloat(operand.getType()))
+        mapping.map(operand,
+                    arith::ExtFOp::create(rewriter, loc, wide, operand));
+    Operation *computed = rewriter.clone(*op, mapping);
+    computed->getResult(0).setType(wide);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, small,
+                                                 computed->getResult(0));
+    rewriter.setInsertionPoint(computed);
+    return computed;
+  }
+
+  /// x != x; |x| == inf; |x| < inf.
+  void classifyByComparison(Operation *op) {
+    Location loc = op->getLoc();
+    Value x = op->getOperand(0);
+    if (isa<math::IsNaNOp>(op)) {
+      rewriter.replaceOpWithNewOp<arith::CmpFOp>(op, arith::CmpFPredicate::UNO,
+                                                 x, x);
+      return;
+    }
+    auto element = cast<FloatType>(getElementTypeOrSelf(x.getType()));
+    auto makeInfinity = [&](bool negative) -> Value {
+      TypedAttr value = rewriter.getFloatAttr(
+          element, APFloat::getInf(element.getFloatSemantics(), negative));
+      if (auto shaped = dyn_cast<ShapedType>(x.getType()))
+        value = DenseElementsAttr::get(shaped, Attribute(value));
+      return arith::ConstantOp::create(rewriter, loc, value);
+    };
+    bool infinite = isa<math::IsInfOp>(op);
+    // Two comparisons instead of an absolute value, which bf16 has no cheap
+    // form of everywhere.
+    auto predicate =
+        infinite ? arith::CmpFPredicate::OEQ : arith::CmpFPredicate::ONE;
+    Value above =
+        arith::CmpFOp::create(rewriter, loc, predicate, x, makeInfinity(false));
+    Value below =
+        arith::CmpFOp::create(rewriter, loc, predicate, x, makeInfinity(true));
+    if (infinite)
+      rewriter.replaceOpWithNewOp<arith::OrIOp>(op, above, below);
+    else
+      rewriter.replaceOpWithNewOp<arith::AndIOp>(op, above, below);
+  }
+
+  /// Integers reach f16 and bf16 through a type that holds them exactly.
+  LogicalResult roundOnce(Operation *op) {
+    Type result = op->getResult(0).getType();
+    if (!isSmallFloat(result))
+      return success();
+    Type source = getElementTypeOrSelf(op->getOperand(0).getType());
+    unsigned width = source.getIntOrFloatBitWidth();
+    if (width > 32)
+      return reject(op);
+    Type exact = withElement(result, width > 24 ? Type(rewriter.getF64Type())
+                                                : rewriter.getF32Type());
+    Operation *converted = rewriter.clone(*op);
+    converted->getResult(0).setType(exact);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, result,
+                                                 converted->getResult(0));
+    return success();
+  }
+
+  void callIntrinsic(Operation *op) {
+    SmallVector<Value> operands(op->getOperands());
+    StringRef name = getIntrinsic(op);
+    if (auto abs = dyn_cast<math::AbsIOp>(op)) {
+      // The smallest integer stays as it is.
+      name = "llvm.abs";
+      operands.push_back(arith::ConstantOp::create(
+          rewriter, op->getLoc(), rewriter.getBoolAttr(false)));
+    }
+    if (name.empty())
+      return;
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, op->getResult(0).getType(), rewriter.getStringAttr(name), operands);
+  }
+
+  IRRewriter rewriter;
+  StringRef target;
+  bool onHost;
+};
+
+struct NormLegalizeMathPass
+    : public mlir::norm::impl::NormLegalizeMathPassBase<NormLegalizeMathPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    Operation *root = getOperation();
+    if (llvm::Error error = ::norm::checkTargetName(target)) {
+      root->emitError(llvm::toString(std::move(error)));
+      return signalPassFailure();
+    }
+    if (failed(Legalizer(&getContext(), target).run(root)))
+      return signalPassFailure();
+    if (target == "host" && failed(expandSmallFloats(root)))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,171 @@
+//===- SmallFloats.cpp - f16 and bf16 on the host -------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SmallFloats.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+namespace {
+/// Builds integer and float arithmetic on values shaped like a given one.
+class Emitter {
+public:
+  Emitter(OpBuilder &builder, Location loc, Type shape)
+      : builder(builder), loc(loc), shape(dyn_cast<ShapedType>(shape)) {}
+
+  Type typed(Type element) {
+    return shape ? Type(shape.clone(element)) : element;
+  }
+  Value constant(Type element, int64_t bits) {
+    TypedAttr value = builder.getIntegerAttr(element, bits);
+    if (shape)
+      value = DenseElementsAttr::get(shape.clone(element), Attribute(value));
+    return arith::ConstantOp::create(builder, loc, value);
+  }
+  Value bitcast(Type element, Value value) {
+    return arith::BitcastOp::create(builder, loc, typed(element), value);
+  }
+  template <typename OpT>
+  Value convert(Type element, Value value) {
+    return OpT::create(builder, loc, typed(element), value);
+  }
+  template <typename OpT, typename... Args>
+  Value make(Args... args) {
+    return OpT::create(builder, loc, args...);
+  }
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  ShapedType shape;
+};
+} // namespace
+
+/// f32 to bf16, to nearest even; a NaN becomes the quiet one. In integers: half
+/// of the last place, less one for an even last place, is added before the low
+/// half is cut off, and a carry rightly steps into the exponent.
+static Value roundToBrain(Emitter &emit, OpBuilder &builder, Value x) {
+  Type i32 = builder.getI32Type(), i16 = builder.getI16Type();
+  Value bits = emit.bitcast(i32, x);
+  Value sixteen = emit.constant(i32, 16);
+  Value last = emit.make<arith::AndIOp>(
+      emit.make<arith::ShRUIOp>(bits, sixteen), emit.constant(i32, 1));
+  Value half = emit.make<arith::AddIOp>(last, emit.constant(i32, 0x7fff));
+  Value rounded = emit.make<arith::ShRUIOp>(
+      emit.make<arith::AddIOp>(bits, half), sixteen);
+  Value isNaN = emit.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x);
+  Value result = emit.make<arith::SelectOp>(
+      isNaN, emit.constant(i32, 0x7fc0), rounded);
+  return emit.bitcast(builder.getBF16Type(),
+                      emit.convert<arith::TruncIOp>(i16, result));
+}
+
+/// f64 to f32, to odd: inexact results get an odd last place, by which a
+/// following rounding to a type with at least two bits less still sees on which
+/// side of a tie the value was.
+static Value roundToOdd(Emitter &emit, OpBuilder &builder, Value x) {
+  Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
+  Value nearest = emit.convert<arith::TruncFOp>(f32, x);
+  Value back = emit.convert<arith::ExtFOp>(builder.getF64Type(), nearest);
+  Value bits = emit.bitcast(i32, nearest);
+
+  // Towards zero: the magnitude of the nearest one is too large where it's
+  // beyond x, seen from zero.
+  Value zero = emit.bitcast(
+      builder.getF64Type(), emit.constant(builder.getI64Type(), 0));
+  Value isNegative =
+      emit.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, zero);
+  Value below = emit.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, back, x);
+  Value above = emit.make<arith::CmpFOp>(arith::CmpFPredicate::OGT, back, x);
+  Value beyond = emit.make<arith::SelectOp>(isNegative, below, above);
+  Value one = emit.constant(i32, 1), none = emit.constant(i32, 0);
+  Value truncated = emit.make<arith::SubIOp>(
+      bits, emit.make<arith::SelectOp>(beyond, one, none));
+
+  Value inexact = emit.make<arith::OrIOp>(below, above);
+  Value sticky = emit.make<arith::SelectOp>(inexact, one, none);
+  return emit.bitcast(f32, emit.make<arith::OrIOp>(truncated, sticky));
+}
+
+static void expandTruncation(IRRewriter &rewriter, arith::TruncFOp op) {
+  Type to = getElementTypeOrSelf(op.getType());
+  Value x = op.getIn();
+  bool fromDouble = getElementTypeOrSelf(x.getType()).isF64();
+  if (!isa<BFloat16Type, Float16Type>(to) || (to.isF16() && !fromDouble))
+    return;
+  rewriter.setInsertionPoint(op);
+  Emitter emit(rewriter, op.getLoc(), op.getType());
+  if (fromDouble)
+    x = roundToOdd(emit, rewriter, x);
+  else if (getElementTypeOrSelf(x.getType()).isF16())
+    return;
+  rewriter.replaceOp(op, to.isF16() ? emit.convert<arith::TruncFOp>(to, x)
+                                    : roundToBrain(emit, rewriter, x));
+}
+
+/// bf16 are the high halves of the f32 of the same value.
+static void expandExtension(IRRewriter &rewriter, arith::ExtFOp op) {
+  Value x = op.getIn();
+  if (!getElementTypeOrSelf(x.getType()).isBF16())
+    return;
+  rewriter.setInsertionPoint(op);
+  Emitter emit(rewriter, op.getLoc(), op.getType());
+  Type i32 = rewriter.getI32Type();
+  Value bits = emit.convert<arith::ExtUIOp>(
+      i32, emit.bitcast(rewriter.getI16Type(), x));
+  bits = emit.make<arith::ShLIOp>(bits, emit.constant(i32, 16));
+  Value result = emit.bitcast(rewriter.getF32Type(), bits);
+  if (getElementTypeOrSelf(op.getType()).isF64())
+    result = emit.convert<arith::ExtFOp>(rewriter.getF64Type(), result);
+  rewriter.replaceOp(op, result);
+}
+
+/// Arithmetic on bf16 in f32, whose precision is large enough that the two
+/// roundings give what one would.
+static LogicalResult emulateBrainArithmetic(Operation *root) {
+  MLIRContext *context = root->getContext();
+  TypeConverter converter;
+  arith::populateEmulateUnsupportedFloatsConversions(
+      converter, {BFloat16Type::get(context)}, Float32Type::get(context));
+  RewritePatternSet patterns(context);
+  arith::populateEmulateUnsupportedFloatsPatterns(patterns, converter);
+  ConversionTarget target(*context);
+  arith::populateEmulateUnsupportedFloatsLegality(target, converter);
+  return applyPartialConversion(root, target, std::move(patterns));
+}
+
+static bool isBrainArithmetic(Operation *op) {
+  if (isa<arith::ExtFOp, arith::TruncFOp, arith::BitcastOp, arith::ConstantOp,
+          arith::SelectOp>(op))
+    return false;
+  auto isBrain = [](Type type) { return getElementTypeOrSelf(type).isBF16(); };
+  return isa<arith::ArithDialect, vector::VectorDialect>(op->getDialect()) &&
+         (llvm::any_of(op->getOperandTypes(), isBrain) ||
+          llvm::any_of(op->getResultTypes(), isBrain));
+}
+
+LogicalResult mlir::norm::expandSmallFloats(Operation *root) {
+  bool hasArithmetic =
+      root->walk([](Operation *op) {
+            return isBrainArithmetic(op) ? WalkResult::interrupt()
+                                         : WalkResult::advance();
+          })
+          .wasInterrupted();
+  if (hasArithmetic && failed(emulateBrainArithmetic(root)))
+    return failure();
+
+  IRRewriter rewriter(root->getContext());
+  root->walk([&](arith::TruncFOp op) { expandTruncation(rewriter, op); });
+  root->walk([&](arith::ExtFOp op) { expandExtension(rewriter, op); });
+  return success();
+}

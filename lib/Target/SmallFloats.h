@@ -1,0 +1,25 @@
+//===- SmallFloats.h - f16 and bf16 on the host -----------------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_LIB_TARGET_SMALLFLOATS_H
+#define NORM_LIB_TARGET_SMALLFLOATS_H
+
+#include "mlir/Support/LLVM.h"
+
+namespace mlir {
+class Operation;
+
+namespace norm {
+
+/// Writes what is done on bf16 below `root` in f32 and integers, and roundings
+/// from f64 to bf16 and f16 such that there is only one.
+LogicalResult expandSmallFloats(Operation *root);
+
+} // namespace norm
+} // namespace mlir
+
+#endif // NORM_LIB_TARGET_SMALLFLOATS_H
