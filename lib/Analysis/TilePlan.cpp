@@ -211,6 +211,11 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
       return makeError("expects 'threads' and 'rows_per_cta' to be 1 on the "
                        "host but got {0} and {1}",
                        s.threads, s.rowsPerCta);
+    // A row is in the cache; reading it again is what holding it would do.
+    if (s.residency != Residency::Stream)
+      return makeError("expects 'residency' to be stream on the host but got "
+                       "{0}",
+                       toString(s.residency));
     return llvm::Error::success();
   }
   if (s.vector != 1)

@@ -1,0 +1,104 @@
+//===- GPULowering.h - Lowering of one kernel to a GPU ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_LIB_CONVERSION_NORMTILETOGPU_GPULOWERING_H
+#define NORM_LIB_CONVERSION_NORMTILETOGPU_GPULOWERING_H
+
+#include "norm/Conversion/KernelLowering.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace mlir::norm {
+
+/// Bytes that one variant's accesses are aligned to; 1 for single elements.
+int64_t widestAlignment(norm_tile::KernelOp kernel);
+
+/// A group of `threads` threads takes a row, `rows_per_cta` groups a CTA.
+///
+/// The threads of a group are neighbours, so that lanes `l` and `l + 32 k` sit
+/// on the same lane of different warps: halving over lanes is first over a
+/// thread's blocks, then over warps (shared memory), then within a warp
+/// (shuffles).
+class GPULowering : public KernelLowering {
+public:
+  /// `alignment`: bytes to which every row and address is aligned.
+  GPULowering(OpBuilder &builder, norm_tile::KernelOp kernel,
+              int64_t alignment)
+      : KernelLowering(builder, kernel), alignment(alignment) {}
+
+  FailureOr<gpu::GPUFuncOp> lower(gpu::GPUModuleOp module, StringRef name);
+  /// Bytes of dynamic shared memory that the function needs.
+  int64_t getSharedBytes() const { return dynamicShared; }
+
+protected:
+  LogicalResult lowerPhase(norm_tile::PhaseOp phase) override;
+  Value emitLoad(norm_tile::LoadOp op, const Chunk &chunk) override;
+  void emitStore(norm_tile::StoreOp op, Value value,
+                 const Chunk &chunk) override;
+  void emitHold(norm_tile::HoldOp op, Value value,
+                const Chunk &chunk) override;
+  Value emitHeld(norm_tile::HeldOp op, const Chunk &chunk) override;
+  void emitStoreRow(Value value, const Buffer &buffer) override;
+  void startExchange(norm_tile::ExchangeStartOp op) override;
+  SmallVector<ReduceState>
+  finishExchange(norm_tile::ExchangeStartOp op) override;
+
+private:
+  int64_t threads() const { return plan.schedule.threads; }
+  int64_t warps() const { return threads() / 32; }
+  bool isUnrolled() const;
+
+  void setUp(gpu::GPUFuncOp function);
+  // Phases.
+  LogicalResult lowerUnrolled(norm_tile::PhaseOp phase);
+  LogicalResult lowerRolled(norm_tile::PhaseOp phase);
+  FailureOr<SmallVector<ReduceState>>
+  reduceChunk(norm_tile::PhaseOp phase, const Chunk &chunk);
+  Chunk constantChunk(int64_t iteration, int64_t block);
+  Chunk dynamicChunk(Value base, int64_t block, bool masked);
+  void maskChunk(Chunk &chunk);
+  void combineBlocks(norm_tile::PhaseOp phase,
+                     MutableArrayRef<SmallVector<ReduceState>> blocks);
+  // Memory.
+  Value threadPointer(Value operand);
+  Value chunkPointer(Value operand, const Chunk &chunk);
+  int64_t accessElements(Type element) const;
+  Value loadWhole(Value pointer, VectorType type);
+  Value loadElements(Value operand, const Chunk &chunk, VectorType type);
+  void storeWhole(Value value, Value pointer);
+  void storeElements(Value value, Value pointer, const Chunk &chunk);
+  Value isWhole(const Chunk &chunk);
+  Value isAny(const Chunk &chunk);
+  Value sharedAddress(int64_t slot, const Chunk &chunk, VectorType type);
+  // Exchange.
+  Value sharedBuffer(Type element);
+  void storeState(ArrayRef<Value> buffers, Value position,
+                  const ReduceState &state, ReduceEmitter &emitter);
+  ReduceState loadState(ArrayRef<Value> buffers, Value position);
+  void halveInShared(norm_tile::ExchangeStartOp op);
+  ReduceState acrossWarp(ReduceState state, ReduceEmitter &emitter);
+  bool readsAllWarps(norm_tile::ExchangeStartOp op) const;
+
+  int64_t alignment;
+  int64_t dynamicShared = 0;
+  gpu::GPUFuncOp function;
+  Value thread;      ///< in its group, index
+  Value group;       ///< in its CTA, index
+  Value firstColumn; ///< of the thread's first chunk, i64
+  Value isRow;       ///< i1: the group has a row; null where all have
+  llvm::DenseMap<Value, Value> threadPointers;
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> held;
+  llvm::DenseMap<int64_t, int64_t> slotOffsets;
+  /// Shared memory of each partial, one buffer for each part.
+  llvm::DenseMap<Value, SmallVector<Value, 3>> exchangeBuffers;
+  /// The count that all threads have in common, -1 if none.
+  llvm::DenseMap<Value, int64_t> exchangeCounts;
+};
+
+} // namespace mlir::norm
+
+#endif // NORM_LIB_CONVERSION_NORMTILETOGPU_GPULOWERING_H

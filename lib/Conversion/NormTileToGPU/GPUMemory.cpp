@@ -1,0 +1,295 @@
+//===- GPUMemory.cpp - Loads, stores and held values on a GPU ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPULowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+using namespace mlir::norm_tile;
+
+static int64_t bytesOf(Type element) {
+  return std::max<int64_t>(1, element.getIntOrFloatBitWidth() / 8);
+}
+
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
+/// Address of the thread's first chunk in the current row of an operand.
+Value GPULowering::threadPointer(Value operand) {
+  if (Value known = threadPointers.lookup(operand))
+    return known;
+  // Once per row, so at the level of rows whatever asks first.
+  OpBuilder::InsertionGuard guard(b);
+  Operation *anchor = firstColumn.getDefiningOp();
+  b.setInsertionPointAfter(anchor);
+  Buffer &buffer = bufferOf(operand);
+  Value base = cast<MemRefType>(operand.getType()).getRank() == 2
+                   ? rowPointer(buffer)
+                   : buffer.pointer;
+  Value pointer = elementPointer(base, firstColumn, buffer.element);
+  threadPointers[operand] = pointer;
+  return pointer;
+}
+
+Value GPULowering::chunkPointer(Value operand, const Chunk &chunk) {
+  Value base = threadPointer(operand);
+  Type element = bufferOf(operand).element;
+  if (chunk.dynamicColumn)
+    return elementPointer(base, chunk.dynamicColumn, element);
+  if (chunk.constantColumn == 0)
+    return base;
+  return LLVM::GEPOp::create(
+      b, loc, base.getType(), element, base,
+      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(chunk.constantColumn)});
+}
+
+/// Elements of one access: what the alignment allows, up to 16 bytes.
+int64_t GPULowering::accessElements(Type element) const {
+  int64_t bytes = std::min<int64_t>(16, alignment);
+  return std::clamp<int64_t>(bytes / bytesOf(element), 1, plan.chunkSize());
+}
+
+/// i1: all of the chunk's columns lie within the row.
+Value GPULowering::isWhole(const Chunk &chunk) {
+  Value end = arith::AddIOp::create(b, loc, toI64(chunk.column),
+                                    i64(plan.chunkSize()));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end,
+                               columns);
+}
+
+Value GPULowering::isAny(const Chunk &chunk) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                               toI64(chunk.column), columns);
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+/// Joins vectors of one size by pairs.
+static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
+  while (parts.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i < parts.size(); i += 2) {
+      int64_t size =
+          cast<VectorType>(parts[i].getType()).getNumElements() * 2;
+      next.push_back(vector::ShuffleOp::create(
+          b, loc, parts[i], parts[i + 1],
+          llvm::to_vector(llvm::seq<int64_t>(0, size))));
+    }
+    parts = next;
+  }
+  return parts.front();
+}
+
+Value GPULowering::loadWhole(Value pointer, VectorType type) {
+  Type element = type.getElementType();
+  int64_t size = accessElements(element);
+  unsigned bytes = size * bytesOf(element);
+  if (size == type.getNumElements())
+    return LLVM::LoadOp::create(b, loc, type, pointer, bytes);
+  SmallVector<Value> parts;
+  for (int64_t first = 0; first < type.getNumElements(); first += size) {
+    Value address = LLVM::GEPOp::create(
+        b, loc, pointer.getType(), element, pointer,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)});
+    Type part = size == 1 ? element : Type(VectorType::get({size}, element));
+    parts.push_back(LLVM::LoadOp::create(b, loc, part, address, bytes));
+  }
+  if (size == 1)
+    return vector::FromElementsOp::create(b, loc, type, parts);
+  return concatenate(b, loc, parts);
+}
+
+/// The chunk element by element, the row's last one in place of those beyond.
+Value GPULowering::loadElements(Value operand, const Chunk &chunk,
+                                VectorType type) {
+  Type element = type.getElementType();
+  Value pointer = chunkPointer(operand, chunk);
+  Value last = arith::SubIOp::create(
+      b, loc, arith::SubIOp::create(b, loc, columns, toI64(chunk.column)),
+      i64(1));
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    Value offset = arith::MinSIOp::create(b, loc, i64(i), last);
+    elements.push_back(LLVM::LoadOp::create(
+        b, loc, element, elementPointer(pointer, offset, element),
+        bytesOf(element)));
+  }
+  return vector::FromElementsOp::create(b, loc, type, elements);
+}
+
+Value GPULowering::emitLoad(LoadOp op, const Chunk &chunk) {
+  auto type = cast<VectorType>(op.getType());
+  Value pointer = chunkPointer(op.getSource(), chunk);
+  if (!chunk.mask)
+    return loadWhole(pointer, type);
+  // All or nothing where the row ends at the end of a chunk.
+  Value whole = isWhole(chunk);
+  auto first = scf::IfOp::create(b, loc, TypeRange{type}, whole, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(first.thenBlock());
+  scf::YieldOp::create(b, loc, loadWhole(pointer, type));
+  b.setInsertionPointToStart(first.elseBlock());
+  if (!plan.hasPartialChunk()) {
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+    scf::YieldOp::create(b, loc, zero);
+    return first.getResult(0);
+  }
+  auto second =
+      scf::IfOp::create(b, loc, TypeRange{type}, isAny(chunk), true, true);
+  scf::YieldOp::create(b, loc, second.getResult(0));
+  b.setInsertionPointToStart(second.thenBlock());
+  scf::YieldOp::create(b, loc, loadElements(op.getSource(), chunk, type));
+  b.setInsertionPointToStart(second.elseBlock());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  scf::YieldOp::create(b, loc, zero);
+  return first.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Stores
+//===----------------------------------------------------------------------===//
+
+void GPULowering::storeWhole(Value value, Value pointer) {
+  auto type = cast<VectorType>(value.getType());
+  Type element = type.getElementType();
+  int64_t size = accessElements(element);
+  unsigned bytes = size * bytesOf(element);
+  if (size == type.getNumElements()) {
+    LLVM::StoreOp::create(b, loc, value, pointer, bytes);
+    return;
+  }
+  for (int64_t first = 0; first < type.getNumElements(); first += size) {
+    Value address = LLVM::GEPOp::create(
+        b, loc, pointer.getType(), element, pointer,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)});
+    Value part =
+        size == 1
+            ? vector::ExtractOp::create(b, loc, value, ArrayRef{first})
+                  .getResult()
+            : vector::ShuffleOp::create(
+                  b, loc, value, value,
+                  llvm::to_vector(llvm::seq<int64_t>(first, first + size)))
+                  .getResult();
+    LLVM::StoreOp::create(b, loc, part, address, bytes);
+  }
+}
+
+void GPULowering::storeElements(Value value, Value pointer,
+                                const Chunk &chunk) {
+  auto type = cast<VectorType>(value.getType());
+  Type element = type.getElementType();
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    Value isColumn =
+        vector::ExtractOp::create(b, loc, chunk.mask, ArrayRef<int64_t>{i});
+    auto condition = scf::IfOp::create(b, loc, isColumn, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(condition.thenBlock());
+    Value part =
+        vector::ExtractOp::create(b, loc, value, ArrayRef<int64_t>{i});
+    Value address = LLVM::GEPOp::create(
+        b, loc, pointer.getType(), element, pointer,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    LLVM::StoreOp::create(b, loc, part, address, bytesOf(element));
+  }
+}
+
+void GPULowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
+  Value pointer = chunkPointer(op.getDestination(), chunk);
+  OpBuilder::InsertionGuard guard(b);
+  if (isRow) {
+    auto condition = scf::IfOp::create(b, loc, isRow, /*withElse=*/false);
+    b.setInsertionPointToStart(condition.thenBlock());
+  }
+  if (!chunk.mask) {
+    storeWhole(value, pointer);
+    return;
+  }
+  bool partial = plan.hasPartialChunk();
+  auto condition = scf::IfOp::create(b, loc, isWhole(chunk), partial);
+  b.setInsertionPointToStart(condition.thenBlock());
+  storeWhole(value, pointer);
+  if (!partial)
+    return;
+  b.setInsertionPointToStart(condition.elseBlock());
+  storeElements(value, pointer, chunk);
+}
+
+void GPULowering::emitStoreRow(Value value, const Buffer &buffer) {
+  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                        thread, index(0));
+  if (isRow)
+    isFirst = arith::AndIOp::create(b, loc, isFirst, isRow);
+  auto condition = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(condition.thenBlock());
+  Value address = elementPointer(buffer.pointer, toI64(row), buffer.element);
+  LLVM::StoreOp::create(b, loc, value, address, bytesOf(buffer.element));
+}
+
+//===----------------------------------------------------------------------===//
+// Held values
+//===----------------------------------------------------------------------===//
+
+/// Where a thread keeps a chunk of a slot: chunks of all threads lie side by
+/// side, so that a warp's accesses fall on different banks.
+Value GPULowering::sharedAddress(int64_t slot, const Chunk &chunk,
+                                 VectorType type) {
+  int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
+  int64_t ctaThreads = threads() * plan.schedule.rowsPerCta;
+  auto found = slotOffsets.find(slot);
+  if (found == slotOffsets.end()) {
+    found = slotOffsets.try_emplace(slot, dynamicShared).first;
+    dynamicShared += plan.steps() * ctaThreads * bytes;
+  }
+  Value tid = arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, group, index(threads())), thread);
+  Value offset = arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, toI64(tid), i64(bytes)),
+      i64(found->second));
+  Value number;
+  if (chunk.dynamicColumn)
+    number = arith::DivUIOp::create(b, loc, chunk.dynamicColumn,
+                                    i64(plan.stepSize()));
+  else
+    number = i64(chunk.number);
+  offset = arith::AddIOp::create(
+      b, loc, offset,
+      arith::MulIOp::create(b, loc, number, i64(ctaThreads * bytes)));
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
+  Value base = LLVM::AddressOfOp::create(b, loc, pointer, "norm_shared");
+  return elementPointer(base, offset, b.getI8Type());
+}
+
+void GPULowering::emitHold(HoldOp op, Value value, const Chunk &chunk) {
+  if (plan.schedule.residency == ::norm::Residency::Registers) {
+    held[{static_cast<int64_t>(op.getSlot()), chunk.number}] = value;
+    return;
+  }
+  auto type = cast<VectorType>(value.getType());
+  int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
+  LLVM::StoreOp::create(b, loc, value,
+                        sharedAddress(op.getSlot(), chunk, type),
+                        std::min<int64_t>(16, bytes));
+}
+
+Value GPULowering::emitHeld(HeldOp op, const Chunk &chunk) {
+  if (plan.schedule.residency == ::norm::Residency::Registers)
+    return held.lookup({static_cast<int64_t>(op.getSlot()), chunk.number});
+  auto type = cast<VectorType>(op.getType());
+  int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
+  return LLVM::LoadOp::create(b, loc, type,
+                              sharedAddress(op.getSlot(), chunk, type),
+                              std::min<int64_t>(16, bytes));
+}

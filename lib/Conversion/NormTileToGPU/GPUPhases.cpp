@@ -1,0 +1,302 @@
+//===- GPUPhases.cpp - Phases of a kernel on a GPU ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPULowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+using namespace mlir::norm_tile;
+
+//===----------------------------------------------------------------------===//
+// Frame
+//===----------------------------------------------------------------------===//
+
+int64_t mlir::norm::widestAlignment(KernelOp kernel) {
+  // Rows that follow each other without a gap are as aligned as their size.
+  int64_t columns = kernel.getColumns(), alignment = 16;
+  if (columns < 0)
+    return alignment;
+  for (Type type : kernel.getBlock()->getArgumentTypes()) {
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!memref || memref.getRank() != 2)
+      continue;
+    int64_t bytes = columns * memref.getElementTypeBitWidth() / 8;
+    while (alignment > 1 && bytes % alignment)
+      alignment /= 2;
+  }
+  return alignment;
+}
+
+bool GPULowering::isUnrolled() const {
+  if (plan.isDynamic())
+    return false;
+  return plan.schedule.residency == ::norm::Residency::Registers ||
+         plan.columns <= plan.iterationSize();
+}
+
+void GPULowering::setUp(gpu::GPUFuncOp func) {
+  buffers.resize(kernel.getBlock()->getNumArguments());
+  auto signature =
+      getKernelParams(kernel.getBlock()->getArgumentTypes(), plan.columns);
+  for (auto [argument, param] : llvm::zip(func.getArguments(), signature)) {
+    BlockArgument operand = kernel.getBlock()->getArgument(param.operand);
+    switch (param.kind) {
+    case KernelParam::Pointer:
+      buffers[param.operand].pointer = argument;
+      buffers[param.operand].element =
+          cast<MemRefType>(operand.getType()).getElementType();
+      break;
+    case KernelParam::Stride:
+      buffers[param.operand].stride = argument;
+      break;
+    case KernelParam::Scalar:
+      map.map(operand,
+              operand.getType().isIndex()
+                  ? arith::IndexCastOp::create(b, loc, operand.getType(),
+                                               argument)
+                        .getResult()
+                  : Value(argument));
+      break;
+    case KernelParam::Rows:
+      rows = argument;
+      break;
+    case KernelParam::Columns:
+      columns = argument;
+      break;
+    }
+  }
+  if (!columns)
+    columns = i64(plan.columns);
+}
+
+FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
+                                             StringRef name) {
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
+  Type i64Type = b.getI64Type();
+  SmallVector<Type> types;
+  auto signature =
+      getKernelParams(kernel.getBlock()->getArgumentTypes(), plan.columns);
+  for (const KernelParam &param : signature) {
+    Type operand = kernel.getBlock()->getArgument(param.operand).getType();
+    bool isScalar = param.kind == KernelParam::Scalar && !operand.isIndex();
+    types.push_back(param.kind == KernelParam::Pointer ? Type(pointer)
+                    : isScalar                         ? operand
+                                                       : i64Type);
+  }
+  b.setInsertionPointToEnd(module.getBody());
+  function = gpu::GPUFuncOp::create(b, loc, name,
+                                    b.getFunctionType(types, {}));
+  function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  int64_t block = threads() * plan.schedule.rowsPerCta;
+  function.setKnownBlockSizeAttr(
+      b.getDenseI32ArrayAttr({static_cast<int32_t>(block), 1, 1}));
+  if (plan.schedule.maxRegisters)
+    function->setAttr("nvvm.maxnreg",
+                      b.getI32IntegerAttr(plan.schedule.maxRegisters));
+  // Buffers don't overlap unless declared; a kernel that reads its rows again
+  // must not have the second read merged with the first.
+  bool isReread = plan.schedule.residency == ::norm::Residency::Stream;
+  for (auto [i, param] : llvm::enumerate(signature))
+    if (param.kind == KernelParam::Pointer && !isReread)
+      function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
+
+  b.setInsertionPointToStart(&function.getBody().front());
+  setUp(function);
+  Value tid = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  Value cta = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  Value currentRow = cta;
+  thread = tid;
+  group = index(0);
+  if (plan.schedule.rowsPerCta > 1) {
+    thread = arith::RemUIOp::create(b, loc, tid, index(threads()));
+    group = arith::DivUIOp::create(b, loc, tid, index(threads()));
+    Value first = arith::MulIOp::create(b, loc, cta,
+                                        index(plan.schedule.rowsPerCta));
+    currentRow = arith::AddIOp::create(b, loc, first, group);
+    // Groups without a row compute the last one again and store nothing: all
+    // threads reach every barrier and shuffle.
+    Value bound = arith::IndexCastOp::create(b, loc, b.getIndexType(), rows);
+    isRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                  currentRow, bound);
+    Value last = arith::SubIOp::create(b, loc, bound, index(1));
+    currentRow = arith::MinUIOp::create(b, loc, currentRow, last);
+  }
+  firstColumn = toI64(
+      arith::MulIOp::create(b, loc, thread, index(plan.chunkSize())));
+  if (failed(lowerWork(currentRow)))
+    return failure();
+  loc = kernel.getLoc();
+  gpu::ReturnOp::create(b, loc);
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// Chunks
+//===----------------------------------------------------------------------===//
+
+void GPULowering::maskChunk(Chunk &chunk) {
+  // 32 bits hold a column of any supported row.
+  Type i32 = b.getI32Type();
+  Value first = arith::TruncIOp::create(b, loc, i32, toI64(chunk.column));
+  Value bound = arith::TruncIOp::create(b, loc, i32, columns);
+  chunk.mask = columnMask(first, bound, plan.chunkSize());
+}
+
+Chunk GPULowering::constantChunk(int64_t iteration, int64_t block) {
+  Chunk chunk;
+  chunk.constantColumn = plan.column(iteration, block, 0);
+  chunk.number = iteration * plan.blocks() + block;
+  Value column = arith::AddIOp::create(b, loc, firstColumn,
+                                       i64(chunk.constantColumn));
+  chunk.column =
+      arith::IndexCastOp::create(b, loc, b.getIndexType(), column);
+  if (!plan.isFull(iteration, block))
+    maskChunk(chunk);
+  return chunk;
+}
+
+Chunk GPULowering::dynamicChunk(Value base, int64_t block, bool masked) {
+  Chunk chunk;
+  chunk.dynamicColumn =
+      arith::AddIOp::create(b, loc, base, i64(block * plan.stepSize()));
+  Value column =
+      arith::AddIOp::create(b, loc, firstColumn, chunk.dynamicColumn);
+  chunk.column =
+      arith::IndexCastOp::create(b, loc, b.getIndexType(), column);
+  if (masked)
+    maskChunk(chunk);
+  return chunk;
+}
+
+FailureOr<SmallVector<ReduceState>>
+GPULowering::reduceChunk(PhaseOp phase, const Chunk &chunk) {
+  auto values = lowerChunk(phase, chunk);
+  if (failed(values))
+    return failure();
+  SmallVector<ReduceState> result;
+  for (auto [partial, value] : llvm::zip(phase.getPartials(), *values))
+    result.push_back(
+        emitterOf(partial).leaves(value, chunk.mask, plan.leaf));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+LogicalResult GPULowering::lowerPhase(PhaseOp phase) {
+  return isUnrolled() ? lowerUnrolled(phase) : lowerRolled(phase);
+}
+
+/// Combines a thread's blocks of lanes by halving and keeps the states.
+void GPULowering::combineBlocks(
+    PhaseOp phase, MutableArrayRef<SmallVector<ReduceState>> blocks) {
+  int64_t count = blocks.size();
+  for (auto [i, partial] : llvm::enumerate(phase.getPartials())) {
+    ReduceEmitter emitter = emitterOf(partial);
+    for (int64_t half = llvm::PowerOf2Ceil(count) / 2; half >= 1; half /= 2)
+      for (int64_t block = 0; block < half; ++block)
+        if (block + half < count)
+          blocks[block][i] =
+              emitter.combine(blocks[block][i], blocks[block + half][i]);
+    states[partial] = count ? blocks[0][i] : emitter.identity(0);
+  }
+}
+
+LogicalResult GPULowering::lowerUnrolled(PhaseOp phase) {
+  SmallVector<SmallVector<ReduceState>> blocks(plan.liveBlocks());
+  int64_t steps = plan.steps();
+  for (int64_t step = 0; step < steps; ++step) {
+    int64_t iteration = step / plan.blocks(), block = step % plan.blocks();
+    auto leaves = reduceChunk(phase, constantChunk(iteration, block));
+    if (failed(leaves))
+      return failure();
+    if (iteration == 0) {
+      blocks[block] = *leaves;
+      continue;
+    }
+    for (auto [i, partial] : llvm::enumerate(phase.getPartials()))
+      blocks[block][i] =
+          emitterOf(partial).combine(blocks[block][i], (*leaves)[i]);
+  }
+  combineBlocks(phase, blocks);
+  return success();
+}
+
+static void appendParts(SmallVectorImpl<Value> &values,
+                        const ReduceState &state) {
+  llvm::append_range(values, state.parts);
+}
+
+LogicalResult GPULowering::lowerRolled(PhaseOp phase) {
+  int64_t numBlocks = plan.liveBlocks();
+  SmallVector<ReduceEmitter> emitters;
+  for (Value partial : phase.getPartials())
+    emitters.push_back(emitterOf(partial));
+  auto unpack = [&](ValueRange values) {
+    SmallVector<SmallVector<ReduceState>> blocks(numBlocks);
+    unsigned next = 0;
+    for (auto &block : blocks)
+      for (ReduceEmitter &emitter : emitters) {
+        ReduceState state;
+        for (unsigned part = 0; part < emitter.numParts(); ++part)
+          state.parts.push_back(values[next++]);
+        block.push_back(state);
+      }
+    return blocks;
+  };
+  /// Combines one chunk into each block of lanes.
+  auto step = [&](Value base, bool masked, ValueRange values)
+      -> FailureOr<SmallVector<Value>> {
+    auto blocks = unpack(values);
+    SmallVector<Value> next;
+    for (int64_t block = 0; block < numBlocks; ++block) {
+      auto leaves = reduceChunk(phase, dynamicChunk(base, block, masked));
+      if (failed(leaves))
+        return failure();
+      for (auto [i, emitter] : llvm::enumerate(emitters))
+        appendParts(next, emitter.withCount(emitter.combine(
+                              blocks[block][i], (*leaves)[i])));
+    }
+    return next;
+  };
+
+  SmallVector<Value> inits;
+  for (int64_t block = 0; block < numBlocks; ++block)
+    for (ReduceEmitter &emitter : emitters)
+      appendParts(inits, emitter.identity(0));
+  Value size = i64(plan.iterationSize());
+  Value rest = arith::RemUIOp::create(b, loc, columns, size);
+  Value whole = arith::SubIOp::create(b, loc, columns, rest);
+  auto loop = scf::ForOp::create(b, loc, i64(0), whole, size, inits);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    auto next = step(loop.getInductionVar(), /*masked=*/false,
+                     loop.getRegionIterArgs());
+    if (failed(next))
+      return failure();
+    if (!inits.empty())
+      scf::YieldOp::create(b, loc, *next);
+  }
+  SmallVector<Value> results(loop.getResults());
+  if (plan.isDynamic() || plan.columns % plan.iterationSize() != 0) {
+    auto next = step(whole, /*masked=*/true, results);
+    if (failed(next))
+      return failure();
+    results = *next;
+  }
+  auto blocks = unpack(results);
+  combineBlocks(phase, blocks);
+  return success();
+}

@@ -1,0 +1,462 @@
+//===- NormTileToHost.cpp - Tiled kernels as host functions ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Conversion/KernelLowering.h"
+#include "norm/Conversion/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::norm {
+#define GEN_PASS_DEF_CONVERTNORMTILETOHOSTPASS
+#include "norm/Conversion/Passes.h.inc"
+} // namespace mlir::norm
+
+using namespace mlir;
+using namespace mlir::norm;
+using namespace mlir::norm_tile;
+
+namespace {
+/// One thread computes a row: the lanes of a block are a vector, the blocks are
+/// walked by a loop, and the states of all lanes are kept in memory.
+class HostLowering : public KernelLowering {
+public:
+  using KernelLowering::KernelLowering;
+  LogicalResult lower(func::FuncOp function);
+
+protected:
+  LogicalResult lowerPhase(PhaseOp phase) override;
+  Value emitLoad(LoadOp op, const Chunk &chunk) override;
+  void emitStore(StoreOp op, Value value, const Chunk &chunk) override;
+  void emitHold(HoldOp, Value, const Chunk &) override {}
+  Value emitHeld(HeldOp, const Chunk &) override { return {}; }
+  void emitStoreRow(Value value, const Buffer &buffer) override;
+  void startExchange(ExchangeStartOp) override {}
+  SmallVector<ReduceState> finishExchange(ExchangeStartOp op) override;
+
+private:
+  /// Memory for the lanes' states of one partial, one buffer for each part.
+  using LaneBuffers = SmallVector<Value, 3>;
+
+  void loadParams(Value params);
+  void emitLoop(Value lower, Value upper, int64_t step,
+                llvm::function_ref<LogicalResult(Value)> body);
+  LaneBuffers makeLaneBuffers(ReduceEmitter &emitter);
+  ReduceState loadLanes(ArrayRef<Value> lanes, Value first, ReduceEmitter &e);
+  void storeLanes(ArrayRef<Value> lanes, Value first, ReduceEmitter &emitter,
+                  const ReduceState &state);
+  LogicalResult reduceFullChunks(PhaseOp phase, ArrayRef<LaneBuffers> lanes);
+  LogicalResult reduceTail(PhaseOp phase, ArrayRef<LaneBuffers> lanes);
+  ReduceState combineLanes(ArrayRef<Value> lanes, ReduceEmitter &emitter);
+  Chunk fullChunk(Value number);
+  Chunk tailChunk();
+  Value stackBuffer(int64_t size, Type element, bool zeroed);
+
+
+  int64_t vectorLanes() const { return plan.schedule.vector; }
+  /// Lanes that can hold an element, rounded up to whole halvings.
+  int64_t usedLanes() const {
+    if (plan.isDynamic())
+      return plan.lanes;
+    int64_t leaves = llvm::divideCeil(std::max<int64_t>(plan.columns, 1),
+                                      plan.leaf);
+    int64_t used = std::min<int64_t>(plan.lanes, llvm::PowerOf2Ceil(leaves));
+    return std::max(used, vectorLanes());
+  }
+  bool hasTail() const { return plan.hasPartialChunk(); }
+
+  Value fullChunks; ///< chunks wholly within the row, index
+  Value tail;       ///< columns after them, index
+  Operation *entry = nullptr;
+  llvm::DenseMap<Value, Value> tailBuffers;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Frame
+//===----------------------------------------------------------------------===//
+
+void HostLowering::loadParams(Value params) {
+  Type slot = b.getI64Type();
+  auto pointerType = LLVM::LLVMPointerType::get(b.getContext());
+  buffers.resize(kernel.getBlock()->getNumArguments());
+  auto signature =
+      getKernelParams(kernel.getBlock()->getArgumentTypes(), plan.columns);
+  for (auto [i, param] : llvm::enumerate(signature)) {
+    Value address = LLVM::GEPOp::create(
+        b, loc, pointerType, slot, params,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    BlockArgument operand = kernel.getBlock()->getArgument(param.operand);
+    switch (param.kind) {
+    case KernelParam::Pointer:
+      buffers[param.operand].pointer =
+          LLVM::LoadOp::create(b, loc, pointerType, address);
+      buffers[param.operand].element =
+          cast<MemRefType>(operand.getType()).getElementType();
+      break;
+    case KernelParam::Stride:
+      buffers[param.operand].stride =
+          LLVM::LoadOp::create(b, loc, slot, address);
+      break;
+    case KernelParam::Scalar: {
+      Type type = operand.getType();
+      bool isIndex = type.isIndex();
+      Value value =
+          LLVM::LoadOp::create(b, loc, isIndex ? slot : type, address);
+      if (isIndex)
+        value = arith::IndexCastOp::create(b, loc, type, value);
+      map.map(operand, value);
+      break;
+    }
+    case KernelParam::Rows:
+      rows = LLVM::LoadOp::create(b, loc, slot, address);
+      break;
+    case KernelParam::Columns:
+      columns = LLVM::LoadOp::create(b, loc, slot, address);
+      break;
+    }
+  }
+  if (!columns)
+    columns = i64(plan.columns);
+}
+
+void HostLowering::emitLoop(Value lower, Value upper, int64_t step,
+                            llvm::function_ref<LogicalResult(Value)> body) {
+  auto loop = scf::ForOp::create(b, loc, lower, upper, index(step));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  (void)body(loop.getInductionVar());
+}
+
+/// Memory that lives as long as the function.
+Value HostLowering::stackBuffer(int64_t size, Type element, bool zeroed) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(entry);
+  auto type = MemRefType::get({size}, element);
+  Value buffer = memref::AllocaOp::create(
+      b, loc, type, b.getI64IntegerAttr(64));
+  if (zeroed) {
+    auto vector = VectorType::get({size}, element);
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(vector));
+    vector::StoreOp::create(b, loc, zero, buffer, ValueRange{index(0)});
+  }
+  return buffer;
+}
+
+LogicalResult HostLowering::lower(func::FuncOp function) {
+  Block *block = function.addEntryBlock();
+  b.setInsertionPointToStart(block);
+  loadParams(block->getArgument(0));
+  Value count = arith::IndexCastOp::create(b, loc, b.getIndexType(), columns);
+  fullChunks = arith::DivUIOp::create(b, loc, count, index(plan.chunkSize()));
+  tail = arith::RemUIOp::create(b, loc, count, index(plan.chunkSize()));
+  Value begin = arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                           block->getArgument(1));
+  Value end = arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                         block->getArgument(2));
+  entry = end.getDefiningOp();
+  auto loop = scf::ForOp::create(b, loc, begin, end, index(1));
+  func::ReturnOp::create(b, loc);
+  b.setInsertionPointToStart(loop.getBody());
+  return lowerWork(loop.getInductionVar());
+}
+
+//===----------------------------------------------------------------------===//
+// Chunks
+//===----------------------------------------------------------------------===//
+
+Chunk HostLowering::fullChunk(Value number) {
+  Chunk chunk;
+  chunk.column =
+      arith::MulIOp::create(b, loc, number, index(plan.chunkSize()));
+  return chunk;
+}
+
+Chunk HostLowering::tailChunk() {
+  Chunk chunk = fullChunk(fullChunks);
+  chunk.mask = columnMask(toI64(chunk.column), columns, plan.chunkSize());
+  return chunk;
+}
+
+/// Address of a chunk of an operand.
+static bool hasRow(Value operand) {
+  return cast<MemRefType>(operand.getType()).getRank() == 2;
+}
+
+Value HostLowering::emitLoad(LoadOp op, const Chunk &chunk) {
+  Buffer &buffer = bufferOf(op.getSource());
+  Value base = hasRow(op.getSource()) ? rowPointer(buffer) : buffer.pointer;
+  Value address = elementPointer(base, toI64(chunk.column), buffer.element);
+  unsigned alignment =
+      std::max(1u, buffer.element.getIntOrFloatBitWidth() / 8);
+  if (!chunk.mask)
+    return LLVM::LoadOp::create(b, loc, op.getType(), address, alignment);
+  // The row's last elements by way of a buffer that is large enough.
+  Value copy = tailBuffers.lookup(op.getSource());
+  if (!copy) {
+    copy = stackBuffer(plan.chunkSize(), buffer.element, /*zeroed=*/true);
+    tailBuffers[op.getSource()] = copy;
+  }
+  emitLoop(index(0), tail, 1, [&](Value i) {
+    Value from = elementPointer(address, toI64(i), buffer.element);
+    Value element =
+        LLVM::LoadOp::create(b, loc, buffer.element, from, alignment);
+    memref::StoreOp::create(b, loc, element, copy, ValueRange{i});
+    return success();
+  });
+  return vector::LoadOp::create(b, loc, cast<VectorType>(op.getType()), copy,
+                                ValueRange{index(0)});
+}
+
+void HostLowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
+  Buffer &buffer = bufferOf(op.getDestination());
+  Value base =
+      hasRow(op.getDestination()) ? rowPointer(buffer) : buffer.pointer;
+  Value address = elementPointer(base, toI64(chunk.column), buffer.element);
+  unsigned alignment =
+      std::max(1u, buffer.element.getIntOrFloatBitWidth() / 8);
+  if (!chunk.mask) {
+    LLVM::StoreOp::create(b, loc, value, address, alignment);
+    return;
+  }
+  Value copy = tailBuffers.lookup(op.getDestination());
+  if (!copy) {
+    copy = stackBuffer(plan.chunkSize(), buffer.element, /*zeroed=*/false);
+    tailBuffers[op.getDestination()] = copy;
+  }
+  vector::StoreOp::create(b, loc, value, copy, ValueRange{index(0)});
+  emitLoop(index(0), tail, 1, [&](Value i) {
+    Value element = memref::LoadOp::create(b, loc, copy, ValueRange{i});
+    Value to = elementPointer(address, toI64(i), buffer.element);
+    LLVM::StoreOp::create(b, loc, element, to, alignment);
+    return success();
+  });
+}
+
+void HostLowering::emitStoreRow(Value value, const Buffer &buffer) {
+  Value address = elementPointer(buffer.pointer, toI64(row), buffer.element);
+  LLVM::StoreOp::create(b, loc, value, address);
+}
+
+//===----------------------------------------------------------------------===//
+// Lanes
+//===----------------------------------------------------------------------===//
+
+HostLowering::LaneBuffers
+HostLowering::makeLaneBuffers(ReduceEmitter &emitter) {
+  LaneBuffers lanes;
+  for (unsigned part = 0; part < emitter.numParts(); ++part)
+    lanes.push_back(stackBuffer(usedLanes(), emitter.partType(part, 0),
+                                /*zeroed=*/false));
+  return lanes;
+}
+
+ReduceState HostLowering::loadLanes(ArrayRef<Value> lanes, Value first,
+                                    ReduceEmitter &emitter) {
+  ReduceState state;
+  for (auto [part, buffer] : llvm::enumerate(lanes)) {
+    auto type = VectorType::get({vectorLanes()}, emitter.partType(part, 0));
+    state.parts.push_back(
+        vector::LoadOp::create(b, loc, type, buffer, ValueRange{first}));
+  }
+  return state;
+}
+
+/// A state as vectors, also of one lane.
+static ReduceState asVectors(OpBuilder &b, Location loc, ReduceState state) {
+  for (Value &part : state.parts)
+    if (!isa<VectorType>(part.getType()))
+      part = vector::BroadcastOp::create(
+          b, loc, VectorType::get({1}, part.getType()), part);
+  return state;
+}
+
+void HostLowering::storeLanes(ArrayRef<Value> lanes, Value first,
+                              ReduceEmitter &emitter,
+                              const ReduceState &state) {
+  ReduceState full = asVectors(b, loc, emitter.withCount(state));
+  for (auto [part, buffer] : llvm::zip(full.parts, lanes))
+    vector::StoreOp::create(b, loc, part, buffer, ValueRange{first});
+}
+
+/// Every block of lanes combines its full chunks in rising order.
+LogicalResult HostLowering::reduceFullChunks(PhaseOp phase,
+                                             ArrayRef<LaneBuffers> lanes) {
+  LogicalResult status = success();
+  int64_t blocks = usedLanes() / vectorLanes();
+  SmallVector<ReduceEmitter> emitters;
+  for (Value partial : phase.getPartials())
+    emitters.push_back(emitterOf(partial));
+  emitLoop(index(0), index(blocks), 1, [&](Value block) -> LogicalResult {
+    // Chunks block, block + blocks of all lanes, ... below fullChunks.
+    int64_t stride = plan.blocks();
+    auto loop = scf::ForOp::create(
+        b, loc, block, fullChunks, index(stride), [&] {
+          SmallVector<Value> inits;
+          for (ReduceEmitter &emitter : emitters) {
+            ReduceState identity =
+                asVectors(b, loc, emitter.identity(vectorLanes()));
+            llvm::append_range(inits, identity.parts);
+          }
+          return inits;
+        }());
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      auto values = lowerChunk(phase, fullChunk(loop.getInductionVar()));
+      if (failed(values)) {
+        status = failure();
+        return failure();
+      }
+      SmallVector<Value> next;
+      unsigned first = 0;
+      for (auto [i, emitter] : llvm::enumerate(emitters)) {
+        ReduceState before;
+        for (unsigned part = 0; part < emitter.numParts(); ++part)
+          before.parts.push_back(loop.getRegionIterArgs()[first + part]);
+        first += emitter.numParts();
+        ReduceState leaves = asVectors(
+            b, loc, emitter.leaves((*values)[i], Value(), plan.leaf));
+        ReduceState after =
+            emitter.withCount(emitter.combine(before, leaves));
+        llvm::append_range(next, after.parts);
+      }
+      scf::YieldOp::create(b, loc, next);
+    }
+    Value firstLane =
+        arith::MulIOp::create(b, loc, block, index(vectorLanes()));
+    unsigned first = 0;
+    for (auto [i, emitter] : llvm::enumerate(emitters)) {
+      ReduceState state;
+      for (unsigned part = 0; part < emitter.numParts(); ++part)
+        state.parts.push_back(loop.getResult(first + part));
+      first += emitter.numParts();
+      storeLanes(lanes[i], firstLane, emitter, state);
+    }
+    return success();
+  });
+  return status;
+}
+
+LogicalResult HostLowering::reduceTail(PhaseOp phase,
+                                       ArrayRef<LaneBuffers> lanes) {
+  auto values = lowerChunk(phase, tailChunk());
+  if (failed(values))
+    return failure();
+  if (phase.getNumResults() == 0)
+    return success();
+  Chunk chunk = tailChunk();
+  Value block =
+      arith::RemUIOp::create(b, loc, fullChunks, index(plan.blocks()));
+  Value firstLane = arith::MulIOp::create(b, loc, block, index(vectorLanes()));
+  for (auto [i, partial] : llvm::enumerate(phase.getPartials())) {
+    ReduceEmitter emitter = emitterOf(partial);
+    ReduceState before = loadLanes(lanes[i], firstLane, emitter);
+    ReduceState leaves = asVectors(
+        b, loc, emitter.leaves((*values)[i], chunk.mask, plan.leaf));
+    storeLanes(lanes[i], firstLane, emitter, emitter.combine(before, leaves));
+  }
+  return success();
+}
+
+ReduceState HostLowering::combineLanes(ArrayRef<Value> lanes,
+                                       ReduceEmitter &emitter) {
+  for (int64_t half = usedLanes() / 2; half >= vectorLanes(); half /= 2)
+    emitLoop(index(0), index(half), vectorLanes(), [&](Value lane) {
+      Value other = arith::AddIOp::create(b, loc, lane, index(half));
+      ReduceState first = loadLanes(lanes, lane, emitter);
+      ReduceState second = loadLanes(lanes, other, emitter);
+      storeLanes(lanes, lane, emitter, emitter.combine(first, second));
+      return success();
+    });
+  return emitter.acrossLanes(loadLanes(lanes, index(0), emitter));
+}
+
+LogicalResult HostLowering::lowerPhase(PhaseOp phase) {
+  LogicalResult status = success();
+  auto withTail = [&](llvm::function_ref<LogicalResult()> body) {
+    if (!hasTail())
+      return;
+    Value isAny = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, tail,
+                                        index(0));
+    auto condition = scf::IfOp::create(b, loc, isAny, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(condition.thenBlock());
+    if (failed(body()))
+      status = failure();
+  };
+  if (phase.getNumResults() == 0) {
+    emitLoop(index(0), fullChunks, 1, [&](Value number) -> LogicalResult {
+      if (failed(lowerChunk(phase, fullChunk(number))))
+        status = failure();
+      return success();
+    });
+    withTail([&] { return reduceTail(phase, {}); });
+    return status;
+  }
+  SmallVector<LaneBuffers> lanes;
+  for (Value partial : phase.getPartials()) {
+    ReduceEmitter emitter = emitterOf(partial);
+    lanes.push_back(makeLaneBuffers(emitter));
+  }
+  if (failed(reduceFullChunks(phase, lanes)))
+    return failure();
+  withTail([&] { return reduceTail(phase, lanes); });
+  for (auto [i, partial] : llvm::enumerate(phase.getPartials())) {
+    ReduceEmitter emitter = emitterOf(partial);
+    states[partial] = combineLanes(lanes[i], emitter);
+  }
+  return status;
+}
+
+SmallVector<ReduceState> HostLowering::finishExchange(ExchangeStartOp op) {
+  SmallVector<ReduceState> results;
+  for (Value partial : op.getPartials())
+    results.push_back(states[partial]);
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// Pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct ConvertNormTileToHost
+    : public mlir::norm::impl::ConvertNormTileToHostPassBase<
+          ConvertNormTileToHost> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    llvm::StringMap<VariantAttr> variants;
+    for (KernelOp kernel : llvm::make_early_inc_range(
+             module.getOps<KernelOp>())) {
+      OpBuilder b(kernel);
+      auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+      auto type = b.getFunctionType(
+          {pointer, b.getI64Type(), b.getI64Type()}, {});
+      StringAttr name = kernel.getSymNameAttr();
+      auto function = func::FuncOp::create(b, kernel.getLoc(), name, type);
+      HostLowering lowering(b, kernel);
+      if (failed(lowering.lower(function)))
+        return signalPassFailure();
+      variants[name] = VariantAttr::get(b.getContext(), name, 1, 1, 1, 0);
+      kernel.erase();
+    }
+    module.walk([&](LaunchOp launch) {
+      if (VariantAttr variant = variants.lookup(launch.getKernel()))
+        launch.setVariantsAttr(
+            ArrayAttr::get(launch.getContext(), {Attribute(variant)}));
+    });
+  }
+};
+} // namespace
