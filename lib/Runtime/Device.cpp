@@ -17,7 +17,7 @@ using namespace norm;
 
 char NoDeviceError::ID = 0;
 
-void NoDeviceError::log(llvm::raw_ostream &os) const { os << message; }
+void NoDeviceError::log(llvm::raw_ostream &os) const { os << text; }
 
 std::error_code NoDeviceError::convertToErrorCode() const {
   return std::make_error_code(std::errc::no_such_device);

@@ -15,6 +15,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstring>
+#include <limits>
 
 using namespace norm;
 
@@ -70,11 +71,12 @@ llvm::Error HeaderParser::shape(llvm::SmallVectorImpl<int64_t> &extents) {
   if (!consume("("))
     return fail("a shape");
   while (!consume(")")) {
-    int64_t extent = 0;
+    uint64_t extent = 0;
     rest = rest.ltrim();
-    if (rest.consumeInteger(10, extent) || extent < 0)
+    if (rest.consumeInteger(10, extent) ||
+        extent > uint64_t(std::numeric_limits<int64_t>::max()))
       return fail("an extent");
-    extents.push_back(extent);
+    extents.push_back(int64_t(extent));
     if (!consume(",") && !rest.ltrim().starts_with(")"))
       return fail("',' or ')'");
   }

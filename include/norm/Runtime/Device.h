@@ -28,12 +28,12 @@ class NoDeviceError : public llvm::ErrorInfo<NoDeviceError> {
 public:
   static char ID;
 
-  explicit NoDeviceError(std::string message) : message(std::move(message)) {}
+  explicit NoDeviceError(std::string text) : text(std::move(text)) {}
   void log(llvm::raw_ostream &os) const override;
   std::error_code convertToErrorCode() const override;
 
 private:
-  std::string message;
+  std::string text;
 };
 
 /// Memory of a device, freed with the object.

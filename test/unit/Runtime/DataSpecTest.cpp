@@ -1,0 +1,166 @@
+//===- DataSpecTest.cpp - Tests of named data -----------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TemporaryFile.h"
+#include "norm/Runtime/DataSpec.h"
+#include "norm/Runtime/Npy.h"
+#include "norm/Runtime/Random.h"
+#include "norm/Runtime/Workers.h"
+#include "gtest/gtest.h"
+#include <cmath>
+
+using namespace norm;
+
+namespace {
+
+std::string parseError(llvm::StringRef text) {
+  llvm::Expected<DataSpec> spec = DataSpec::parse(text);
+  return spec ? "" : llvm::toString(spec.takeError());
+}
+
+HostTensor make(llvm::StringRef text, DType dtype, unsigned threads = 1) {
+  Workers workers(threads);
+  llvm::Expected<DataSpec> spec = DataSpec::parse(text);
+  if (!spec) {
+    ADD_FAILURE() << llvm::toString(spec.takeError());
+    return HostTensor();
+  }
+  llvm::Expected<HostTensor> tensor = spec->make(dtype, workers);
+  if (!tensor) {
+    ADD_FAILURE() << llvm::toString(tensor.takeError());
+    return HostTensor();
+  }
+  return std::move(*tensor);
+}
+
+TEST(DataSpecTest, ParsesForms) {
+  llvm::Expected<DataSpec> spec = DataSpec::parse("3.5");
+  ASSERT_TRUE(bool(spec));
+  EXPECT_EQ(spec->kind, DataSpec::Kind::Scalar);
+  EXPECT_EQ(spec->value, 3.5);
+  spec = DataSpec::parse("/a:b/x.npy:pitch=12:offset=3");
+  ASSERT_TRUE(bool(spec));
+  EXPECT_EQ(spec->kind, DataSpec::Kind::File);
+  EXPECT_EQ(spec->path, "/a:b/x.npy");
+  EXPECT_EQ(spec->placement.pitch, 12);
+  EXPECT_EQ(spec->placement.offset, 3);
+  spec = DataSpec::parse("random:16x4096:seed=7:dist=uniform:low=0:high=2");
+  ASSERT_TRUE(bool(spec));
+  EXPECT_EQ(spec->kind, DataSpec::Kind::Random);
+  EXPECT_EQ(spec->shape, (llvm::SmallVector<int64_t, 4>{16, 4096}));
+  EXPECT_EQ(spec->seed, 7u);
+  EXPECT_EQ(spec->high, 2.0);
+}
+
+TEST(DataSpecTest, WrongFormsAreQuoted) {
+  EXPECT_EQ(parseError("x.txt"),
+            "expects a .npy file, random:, ones:, zeros:, full:, iota: or a "
+            "number but got 'x.txt'");
+  EXPECT_EQ(parseError(""),
+            "expects a .npy file, random:, ones:, zeros:, full:, iota: or a "
+            "number but got ''");
+  EXPECT_EQ(parseError("random"),
+            "expects a shape after random: but got 'random'");
+  EXPECT_EQ(parseError("random:"),
+            "expects a shape such as 16x4096 but got ''");
+  EXPECT_EQ(parseError("random:4x-2"),
+            "expects a shape such as 16x4096 but got '4x-2'");
+  EXPECT_EQ(parseError("random:4:seed=x"),
+            "expects an integer of 0 or more for seed but got 'x'");
+  EXPECT_EQ(parseError("random:4:dist=cauchy"),
+            "expects dist normal or uniform but got 'cauchy'");
+  EXPECT_EQ(parseError("random:4:sigma=2"),
+            "expects option seed, dist, mean, std, low, high, pitch or offset "
+            "but got 'sigma'");
+  EXPECT_EQ(parseError("ones:4:seed=2"),
+            "expects option pitch or offset but got 'seed'");
+  EXPECT_EQ(parseError("full:4"),
+            "expects option value for full: but got 'full:4'");
+  EXPECT_EQ(parseError("full:4:value=abc"),
+            "expects a number for value but got 'abc'");
+  EXPECT_EQ(parseError("ones:4:value=2"),
+            "expects option pitch or offset but got 'value'");
+  EXPECT_EQ(parseError("x.npy:pitch=-1"),
+            "expects an integer of 0 or more for pitch but got '-1'");
+  EXPECT_EQ(parseError("x.npy:seed=1"),
+            "expects option pitch or offset but got 'seed'");
+}
+
+TEST(DataSpecTest, MakesConstantsAndCounts) {
+  HostTensor full = make("full:2x3:value=2.5:pitch=4", DType::BF16);
+  HostTensor iota = make("iota:2x3", DType::I32);
+  HostTensor rankZero = make("ones:scalar", DType::F64);
+  for (int row = 0; row < 2; ++row)
+    for (int column = 0; column < 3; ++column) {
+      EXPECT_EQ(full.value(row, column), 2.5);
+      EXPECT_EQ(iota.value(row, column), row * 3 + column);
+    }
+  EXPECT_TRUE(full.guardsIntact());
+  EXPECT_EQ(rankZero.rows(), 1);
+  EXPECT_EQ(rankZero.value(0, 0), 1.0);
+}
+
+TEST(DataSpecTest, RandomNumbersDependOnSeedAndIndexAlone) {
+  HostTensor one = make("random:300x1000:seed=7", DType::F32, 1);
+  HostTensor many = make("random:300x1000:seed=7:pitch=1001", DType::F32, 3);
+  HostTensor other = make("random:300x1000:seed=8", DType::F32, 1);
+  int64_t equal = 0;
+  for (int64_t row = 0; row < 300; ++row)
+    for (int64_t column = 0; column < 1000; ++column) {
+      ASSERT_EQ(one.value(row, column), many.value(row, column));
+      ASSERT_EQ(one.value(row, column),
+                float(randomNormal(7, uint64_t(row * 1000 + column))));
+      equal += one.value(row, column) == other.value(row, column);
+    }
+  EXPECT_LT(equal, 100);
+}
+
+TEST(DataSpecTest, RandomNumbersHaveTheMomentsAskedFor) {
+  auto moments = [](const HostTensor &tensor) {
+    double sum = 0, squares = 0, fourth = 0;
+    double count = double(tensor.numElements());
+    for (int64_t i = 0; i < tensor.columns(); ++i)
+      sum += tensor.value(0, i);
+    double mean = sum / count;
+    for (int64_t i = 0; i < tensor.columns(); ++i) {
+      double centred = tensor.value(0, i) - mean;
+      squares += centred * centred;
+      fourth += centred * centred * centred * centred;
+    }
+    double variance = squares / count;
+    return std::tuple(mean, std::sqrt(variance),
+                      fourth / count / (variance * variance));
+  };
+  auto [mean, deviation, kurtosis] =
+      moments(make("random:1000000:mean=3:std=2", DType::F64));
+  // Five standard errors.
+  EXPECT_NEAR(mean, 3.0, 0.01);
+  EXPECT_NEAR(deviation, 2.0, 0.01);
+  EXPECT_NEAR(kurtosis, 2.85, 0.03);
+  auto [middle, spread, flatness] =
+      moments(make("random:1000000:dist=uniform", DType::F64));
+  EXPECT_NEAR(middle, 0.0, 0.003);
+  EXPECT_NEAR(spread, std::sqrt(1.0 / 3), 0.002);
+  EXPECT_NEAR(flatness, 1.8, 0.01);
+}
+
+TEST(DataSpecTest, RandomNumbersStayTheSame) {
+  // Files made from seeds are compared across machines and versions.
+  EXPECT_EQ(randomBits(0, 0), 0xa706dd2f4d197e6fu);
+  EXPECT_EQ(randomBits(7, 1), 0x64fb272cc21ad71cu);
+}
+
+TEST(DataSpecTest, ReadsFiles) {
+  norm::test::TemporaryFile file;
+  HostTensor iota = make("iota:3x5", DType::F16);
+  ASSERT_FALSE(bool(writeNpy(file.path(), iota)));
+  HostTensor again = make((file.path() + ":offset=1").str(), DType::F16);
+  EXPECT_EQ(again.shape(), llvm::ArrayRef<int64_t>({3, 5}));
+  EXPECT_EQ(again.value(2, 4), 14.0);
+}
+
+} // namespace

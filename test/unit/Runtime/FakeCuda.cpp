@@ -1,0 +1,276 @@
+//===- FakeCuda.cpp - A CUDA driver without a device ----------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeCuda.h"
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+using norm::test::FakeCuda;
+using norm::test::FakeLaunch;
+
+namespace {
+
+FakeCuda state;
+std::vector<std::unique_ptr<std::string>> functions;
+bool current = false;
+
+constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidContext = 201,
+              kInvalidPtx = 218, kNotFound = 500;
+
+/// Calls that need a context fail without one.
+int needContext() { return current ? 0 : kInvalidContext; }
+
+const char *nameOf(void *function) {
+  return static_cast<std::string *>(function)->c_str();
+}
+
+int record(FakeLaunch launch, void **params) {
+  for (unsigned i = 0; i < state.paramsPerKernel; ++i) {
+    uint64_t value;
+    std::memcpy(&value, params[i], 8);
+    launch.params.push_back(value);
+  }
+  if (state.launchStatus)
+    return state.launchStatus;
+  state.launches.push_back(launch);
+  if (state.onLaunch)
+    state.onLaunch(launch);
+  return 0;
+}
+
+} // namespace
+
+extern "C" {
+
+FakeCuda *fakeCuda() { return &state; }
+
+int cuInit(unsigned) { return state.initStatus; }
+int cuDriverGetVersion(int *version) {
+  *version = state.driverVersion;
+  return 0;
+}
+int cuGetErrorName(int status, const char **text) {
+  *text = status == kInvalidPtx    ? "CUDA_ERROR_INVALID_PTX"
+          : status == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : status == 100          ? "CUDA_ERROR_NO_DEVICE"
+          : status == 700          ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : status == kNotFound    ? "CUDA_ERROR_NOT_FOUND"
+                                   : nullptr;
+  return *text ? 0 : kInvalidValue;
+}
+int cuGetErrorString(int status, const char **text) {
+  *text = status == kInvalidPtx    ? "a PTX JIT compilation failed"
+          : status == kOutOfMemory ? "out of memory"
+          : status == 100          ? "no CUDA-capable device is detected"
+          : status == 700          ? "an illegal memory access was encountered"
+          : status == kNotFound    ? "named symbol not found"
+                                   : nullptr;
+  return *text ? 0 : kInvalidValue;
+}
+int cuDeviceGetCount(int *count) {
+  *count = state.deviceCount;
+  return 0;
+}
+int cuDeviceGet(int *device, int ordinal) {
+  *device = ordinal + 40;
+  return 0;
+}
+int cuDeviceGetName(char *text, int bytes, int device) {
+  if (device != 40 || bytes < 10)
+    return kInvalidValue;
+  std::strcpy(text, "Fake GPU");
+  return 0;
+}
+int cuDeviceGetAttribute(int *value, int attribute, int) {
+  switch (attribute) {
+  case 13:
+    *value = 1980000;
+    return 0;
+  case 16:
+    *value = 132;
+    return 0;
+  case 36:
+    *value = 3201000;
+    return 0;
+  case 37:
+    *value = 6144;
+    return 0;
+  case 38:
+    *value = 1 << 20;
+    return 0;
+  case 75:
+    *value = state.major;
+    return 0;
+  case 76:
+    *value = state.minor;
+    return 0;
+  case 97:
+    *value = 232448;
+    return 0;
+  }
+  return kInvalidValue;
+}
+int cuDevicePrimaryCtxRetain(void **context, int) {
+  ++state.contexts;
+  *context = &state;
+  return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int) {
+  --state.contexts;
+  return 0;
+}
+int cuCtxSetCurrent(void *context) {
+  current = context == &state;
+  return current ? 0 : kInvalidContext;
+}
+int cuMemGetInfo_v2(size_t *free, size_t *total) {
+  *free = state.freeBytes;
+  *total = 2 * state.freeBytes;
+  return needContext();
+}
+int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
+  if (bytes == 0)
+    return kInvalidValue;
+  if (bytes > state.freeBytes)
+    return kOutOfMemory;
+  ++state.memory;
+  *address = reinterpret_cast<uintptr_t>(
+      std::aligned_alloc(512, (bytes + 511) / 512 * 512));
+  return needContext();
+}
+int cuMemFree_v2(unsigned long long address) {
+  --state.memory;
+  std::free(reinterpret_cast<void *>(address));
+  return needContext();
+}
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes,
+                         void *) {
+  std::memcpy(reinterpret_cast<void *>(to), from, bytes);
+  return needContext();
+}
+int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes,
+                         void *) {
+  std::memcpy(to, reinterpret_cast<void *>(from), bytes);
+  return needContext();
+}
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from,
+                         size_t bytes, void *) {
+  std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
+              bytes);
+  return needContext();
+}
+int cuMemsetD8Async(unsigned long long to, unsigned char byte, size_t count,
+                    void *) {
+  std::memset(reinterpret_cast<void *>(to), byte, count);
+  return needContext();
+}
+int cuStreamCreate(void **stream, unsigned) {
+  ++state.streams;
+  *stream = &state.streams;
+  return needContext();
+}
+int cuStreamDestroy_v2(void *) {
+  --state.streams;
+  return 0;
+}
+int cuStreamSynchronize(void *stream) {
+  return stream == &state.streams ? needContext() : kInvalidValue;
+}
+int cuEventCreate(void **event, unsigned) {
+  ++state.events;
+  *event = &state.events;
+  return needContext();
+}
+int cuEventDestroy_v2(void *) {
+  --state.events;
+  return 0;
+}
+int cuEventRecord(void *, void *) { return needContext(); }
+int cuEventSynchronize(void *) { return needContext(); }
+int cuEventElapsedTime(float *milliseconds, void *, void *) {
+  *milliseconds = 0.5f;
+  return needContext();
+}
+int cuModuleLoadDataEx(void **loaded, const void *image, unsigned count,
+                       int *options, void **values) {
+  state.image = static_cast<const char *>(image);
+  if (state.image.find("wrong") != std::string::npos) {
+    for (unsigned i = 0; i + 1 < count; ++i)
+      if (options[i] == 5 && options[i + 1] == 6 &&
+          reinterpret_cast<uintptr_t>(values[i + 1]) >= 64)
+        std::strcpy(static_cast<char *>(values[i]),
+                    "ptxas line 3: syntax error near 'wrong'\n");
+    return kInvalidPtx;
+  }
+  ++state.modules;
+  *loaded = &state.modules;
+  return needContext();
+}
+int cuModuleUnload(void *) {
+  --state.modules;
+  return 0;
+}
+int cuModuleGetFunction(void **function, void *, const char *symbol) {
+  if (state.image.find(symbol) == std::string::npos)
+    return kNotFound;
+  functions.push_back(std::make_unique<std::string>(symbol));
+  *function = functions.back().get();
+  return 0;
+}
+int cuFuncGetAttribute(int *value, int attribute, void *) {
+  *value = attribute == 0 ? 512 : attribute == 4 ? 40 : 0;
+  return 0;
+}
+int cuFuncSetAttribute(void *function, int attribute, int value) {
+  state.attributes.push_back(std::string(nameOf(function)) + " " +
+                             std::to_string(attribute) + "=" +
+                             std::to_string(value));
+  return 0;
+}
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
+                   unsigned bx, unsigned by, unsigned bz, unsigned shared,
+                   void *stream, void **params, void **) {
+  if (stream != &state.streams)
+    return kInvalidValue;
+  // The runtime's own kernel has other parameters.
+  if (std::string(nameOf(function)) == "norm_read_all")
+    return 0;
+  return record({nameOf(function), {gx, gy, gz}, {bx, by, bz}, shared, 1, {}},
+                params);
+}
+
+struct FakeAttribute {
+  int id;
+  char pad[4];
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+  };
+};
+struct FakeConfig {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  FakeAttribute *attributes;
+  unsigned count;
+};
+#ifndef NORM_FAKE_CUDA_OLD
+int cuLaunchKernelEx(const FakeConfig *config, void *function, void **params,
+                     void **) {
+  if (config->stream != &state.streams)
+    return kInvalidValue;
+  FakeLaunch launch{nameOf(function), {}, {}, config->shared, 1, {}};
+  std::memcpy(launch.grid, config->grid, sizeof(launch.grid));
+  std::memcpy(launch.block, config->block, sizeof(launch.block));
+  for (unsigned i = 0; i < config->count; ++i)
+    if (config->attributes[i].id == 4)
+      launch.cluster = config->attributes[i].cluster[0];
+  return record(launch, params);
+}
+#endif
+
+} // extern "C"

@@ -1,0 +1,51 @@
+//===- FakeCuda.h - A CUDA driver without a device --------------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A library with the driver's entry points, written from NVIDIA's reference
+// and not from norm's declarations of them. Device memory is host memory,
+// launches are recorded and handed to the test, and whatever was created and
+// not destroyed is counted.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_TEST_UNIT_RUNTIME_FAKECUDA_H
+#define NORM_TEST_UNIT_RUNTIME_FAKECUDA_H
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace norm::test {
+
+struct FakeLaunch {
+  std::string symbol;
+  unsigned grid[3], block[3], shared, cluster;
+  std::vector<uint64_t> params;
+};
+
+struct FakeCuda {
+  // What the driver answers.
+  int initStatus = 0;
+  int deviceCount = 1;
+  int driverVersion = 13000;
+  int major = 9, minor = 0;
+  int launchStatus = 0;
+  size_t freeBytes = size_t(16) << 20;
+  unsigned paramsPerKernel = 0;
+  std::function<void(const FakeLaunch &)> onLaunch;
+
+  // What was seen.
+  std::vector<FakeLaunch> launches;
+  std::vector<std::string> attributes; ///< "symbol attribute=value"
+  std::string image;
+  int memory = 0, modules = 0, streams = 0, events = 0, contexts = 0;
+};
+
+} // namespace norm::test
+
+#endif // NORM_TEST_UNIT_RUNTIME_FAKECUDA_H

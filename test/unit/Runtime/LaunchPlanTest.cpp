@@ -1,0 +1,241 @@
+//===- LaunchPlanTest.cpp - Tests of launch plans -------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Runtime/LaunchPlan.h"
+#include "gtest/gtest.h"
+
+using namespace norm;
+
+namespace {
+
+/// `y[r, c] = f(x[r, c], w[c], s)` through a temporary of one value per row;
+/// the first variant wants 16 bytes.
+Manifest rowManifest() {
+  Manifest m;
+  m.norm = "0.1.0";
+  m.entry = "main";
+  m.target = "host";
+  m.arguments = {
+      {"x", ArgumentRole::Input, DType::F32, {kDynamic, 8}, {kDynamic, 1}, 4,
+       {}, {}},
+      {"w", ArgumentRole::Input, DType::F32, {8}, {1}, 4, {}, {}},
+      {"s", ArgumentRole::Scalar, DType::F32, {}, {}, 1, {}, {}},
+      {"y", ArgumentRole::Output, DType::F32, {kDynamic, 8}, {kDynamic, 1}, 4,
+       {0}, {BufferDim{0, 0}, std::nullopt}},
+  };
+  m.temporaries = {{DType::F64, {TemporaryExtent(BufferDim{0, 0}), 3}}};
+  Variant aligned, any;
+  aligned.symbol = "main_0";
+  aligned.requirements = {{0, 16}, {3, 16}};
+  any.symbol = "main_1";
+  Kernel kernel;
+  kernel.program = "test";
+  kernel.reads = {0, 1};
+  kernel.writes = {3, 4};
+  kernel.rows = {0, {0}};
+  kernel.columns = {0, {1}};
+  kernel.params = {Param::pointer(0),      Param::stride(0, 0),
+                   Param::extent(0, {0, 1}), Param::scalar(2),
+                   Param::pointer(4),      Param::workspace()};
+  kernel.variants = {aligned, any};
+  m.kernels = {kernel};
+  m.workspace.bytes = 64;
+  return m;
+}
+
+struct Call {
+  Manifest manifest = rowManifest();
+  std::vector<BoundArgument> arguments = {
+      BoundArgument::contiguous(DType::F32, 0x10000, {5, 8}),
+      BoundArgument::contiguous(DType::F32, 0x20000, {8}),
+      BoundArgument::makeScalar(DType::F32, 1.5),
+      BoundArgument::contiguous(DType::F32, 0x30000, {5, 8}),
+  };
+  std::vector<uint64_t> allocated;
+
+  llvm::Expected<LaunchPlan> plan() {
+    return planLaunch(manifest, arguments, /*workspace=*/0x50000,
+                      [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+                        allocated.push_back(bytes);
+                        return 0x40000;
+                      });
+  }
+  std::string error() {
+    llvm::Expected<LaunchPlan> result = plan();
+    return result ? "" : llvm::toString(result.takeError());
+  }
+};
+
+TEST(LaunchPlanTest, FillsParameters) {
+  Call call;
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  ASSERT_EQ(plan->kernels.size(), 1u);
+  const KernelLaunch &kernel = plan->kernels[0];
+  EXPECT_EQ(kernel.rows, 5);
+  EXPECT_EQ(kernel.columns, 8);
+  EXPECT_EQ(kernel.variant, 0u);
+  EXPECT_EQ(call.allocated, std::vector<uint64_t>{5 * 3 * 8});
+  EXPECT_EQ(kernel.minimalBytes, 2 * 5 * 8 * 4 + 8 * 4 + 5 * 3 * 8u);
+  llvm::SmallVector<uint64_t> want = {0x10000, 8,       40,
+                                      0x3fc00000, 0x40000, 0x50000};
+  EXPECT_EQ(llvm::ArrayRef<uint64_t>(kernel.params), llvm::ArrayRef(want));
+}
+
+TEST(LaunchPlanTest, AlignmentChoosesTheVariant) {
+  Call call;
+  call.arguments[0].address += 4;
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->kernels[0].variant, 1u);
+
+  // An odd pitch misaligns all rows but the first.
+  call.arguments[0].address -= 4;
+  call.arguments[3].strides[0] = 9;
+  plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->kernels[0].variant, 1u);
+
+  // With one row the pitch is never stepped by.
+  call.arguments[0].shape[0] = call.arguments[3].shape[0] = 1;
+  plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->kernels[0].variant, 0u);
+}
+
+TEST(LaunchPlanTest, NoVariantIsAnError) {
+  Call call;
+  call.manifest.kernels[0].variants.pop_back();
+  call.arguments[0].address += 4;
+  EXPECT_EQ(call.error(),
+            "kernel 0 'test': expects one of 1 alignments but the arguments' "
+            "addresses and strides meet none");
+}
+
+TEST(LaunchPlanTest, NothingToDoIsNoLaunch) {
+  Call call;
+  call.arguments[0] = BoundArgument::contiguous(DType::F32, 0, {0, 8});
+  call.arguments[3] = BoundArgument::contiguous(DType::F32, 0, {0, 8});
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_TRUE(plan->kernels[0].empty());
+  EXPECT_EQ(plan->kernels[0].minimalBytes, 32u);
+}
+
+TEST(LaunchPlanTest, WrongArgumentsAreRefused) {
+  auto broken = [](auto change) {
+    Call call;
+    change(call.arguments);
+    std::string message = call.error();
+    EXPECT_TRUE(call.allocated.empty()) << message;
+    return message;
+  };
+  using Arguments = std::vector<BoundArgument>;
+  EXPECT_EQ(broken([](Arguments &a) { a.pop_back(); }),
+            "expects 4 arguments but got 3");
+  EXPECT_EQ(broken([](Arguments &a) { a[0].dtype = DType::BF16; }),
+            "argument 0 'x': expects f32 but got bf16");
+  EXPECT_EQ(broken([](Arguments &a) { a[2].dtype = DType::F64; }),
+            "argument 2 's': expects f32 but got f64");
+  EXPECT_EQ(broken([](Arguments &a) {
+              a[1] = BoundArgument::contiguous(DType::F32, 64, {8, 1});
+            }),
+            "argument 1 'w': expects rank 1 (8) but got 8x1");
+  EXPECT_EQ(broken([](Arguments &a) { a[0].shape[1] = 7; }),
+            "argument 0 'x': expects shape ?x8 but got 5x7");
+  EXPECT_EQ(broken([](Arguments &a) { a[3].shape[0] = 4; }),
+            "argument 3 'y': expects extent 5 in dim 0, that of dim 0 of "
+            "argument 0 'x', but got 4");
+  EXPECT_EQ(broken([](Arguments &a) { a[0].strides[1] = 2; }),
+            "argument 0 'x': expects stride 1 in dim 1 but got 2");
+  EXPECT_EQ(broken([](Arguments &a) { a[0].strides[0] = -8; }),
+            "argument 0 'x': expects strides of 0 or more but got -8 in dim 0");
+  EXPECT_EQ(broken([](Arguments &a) { a[0].address = 0; }),
+            "argument 0 'x': expects memory but got a null address");
+  EXPECT_EQ(broken([](Arguments &a) { a[0].address += 2; }),
+            "argument 0 'x': expects an address aligned to 4 bytes but got "
+            "0x10002");
+  EXPECT_EQ(broken([](Arguments &a) { a[0].address = ~uint64_t(3); }),
+            "argument 0 'x': expects a tensor within the address space but got "
+            "shape 5x8");
+  EXPECT_EQ(broken([](Arguments &a) { a[0].strides[0] = INT64_MAX; }),
+            "argument 0 'x': expects a tensor within the address space but got "
+            "shape 5x8");
+}
+
+TEST(LaunchPlanTest, OverlapIsRefused) {
+  auto overlap = [](auto change) {
+    Call call;
+    change(call.arguments);
+    return call.error();
+  };
+  using Arguments = std::vector<BoundArgument>;
+  // In place is declared for x and y, if they are the very same memory.
+  EXPECT_EQ(overlap([](Arguments &a) { a[3].address = a[0].address; }), "");
+  EXPECT_EQ(overlap([](Arguments &a) { a[3].address = a[0].address + 32; }),
+            "argument 3 'y': expects to be the same memory as argument 0 'x' "
+            "or apart from it but overlaps it in part");
+  EXPECT_EQ(overlap([](Arguments &a) {
+              a[3].address = a[0].address;
+              a[3].strides[0] = 16;
+            }),
+            "argument 3 'y': expects to be the same memory as argument 0 'x' "
+            "or apart from it but overlaps it in part");
+  // w and y are not declared.
+  EXPECT_EQ(overlap([](Arguments &a) { a[1].address = a[3].address + 128; }),
+            "argument 3 'y': expects memory of its own but overlaps argument 1 "
+            "'w'");
+  // The last byte of one, the first of the other.
+  EXPECT_EQ(overlap([](Arguments &a) { a[1].address = a[3].address + 160; }),
+            "");
+  EXPECT_EQ(overlap([](Arguments &a) { a[1].address = a[3].address + 156; }),
+            "argument 3 'y': expects memory of its own but overlaps argument 1 "
+            "'w'");
+  // Side by side in one array of 16 columns.
+  auto sideBySide = [](int64_t distance) {
+    return [distance](Arguments &a) {
+      a[0].strides[0] = a[3].strides[0] = 16;
+      a[3].address = a[0].address + uint64_t(distance * 4);
+    };
+  };
+  EXPECT_EQ(overlap(sideBySide(8)), "");
+  EXPECT_NE(overlap(sideBySide(7)), "");
+  EXPECT_NE(overlap(sideBySide(9)), "");
+  // Inputs may share memory.
+  EXPECT_EQ(overlap([](Arguments &a) { a[1].address = a[0].address; }), "");
+}
+
+TEST(LaunchPlanTest, AnOutputMustNotOverlapItself) {
+  Call call;
+  call.arguments[3].strides[0] = 7;
+  EXPECT_EQ(call.error(),
+            "argument 3 'y': expects distinct elements in an output but its "
+            "strides make some overlap");
+  call.arguments[3].strides[0] = 0;
+  EXPECT_NE(call.error(), "");
+  // An input may be broadcast.
+  call.arguments[3].strides[0] = 8;
+  call.arguments[0].strides[0] = 0;
+  EXPECT_EQ(call.error(), "");
+}
+
+TEST(LaunchPlanTest, SmallHelpers) {
+  EXPECT_EQ(printShape({kDynamic, 4096}), "?x4096");
+  EXPECT_EQ(printShape({}), "scalar");
+  EXPECT_EQ(contiguousStrides({2, 0, 3}),
+            (llvm::SmallVector<int64_t, 4>{3, 3, 1}));
+  llvm::Expected<int64_t> empty = numElements({INT64_MAX, INT64_MAX, 0});
+  ASSERT_TRUE(bool(empty));
+  EXPECT_EQ(*empty, 0);
+  llvm::Expected<int64_t> huge = numElements({INT64_MAX, 2});
+  ASSERT_FALSE(bool(huge));
+  EXPECT_EQ(llvm::toString(huge.takeError()),
+            "expects fewer than 2^63 elements but got shape "
+            "9223372036854775807x2");
+}
+
+} // namespace
