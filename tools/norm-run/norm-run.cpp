@@ -7,6 +7,4 @@
 
 #include "norm/Tools/Tools.h"
 
-int main(int argc, char **argv) {
-  return norm::tools::normRunMain(argc, argv);
-}
+int main(int argc, char **argv) { return norm::tools::normRunMain(argc, argv); }
