@@ -20,6 +20,10 @@ def NormGeneralizePass : Pass<"norm-generalize"> {
 def NormFusePass : Pass<"norm-fuse"> {
   let summary = "inline programs that agree on their dims into one";
   let dependentDialects = ["::mlir::norm::NormDialect"];
+  let options = [
+    Option<"explain", "explain", "bool", /*default=*/"false",
+           "remark on each producer that was not fused, with the reason">
+  ];
 }
 
 def NormRewriteWelfordPass : Pass<"norm-rewrite-welford"> {
@@ -33,7 +37,7 @@ def NormExpandMathPass : Pass<"norm-expand-math"> {
     "::mlir::math::MathDialect"];
 }
 
-def NormSchedulePass : InterfacePass<"norm-schedule", "::mlir::FunctionOpInterface"> {
+def NormSchedulePass : Pass<"norm-schedule"> {
   let summary = "give each program an order and a schedule";
   let dependentDialects = ["::mlir::norm::NormDialect"];
   let options = [
@@ -46,8 +50,63 @@ def NormSchedulePass : InterfacePass<"norm-schedule", "::mlir::FunctionOpInterfa
 
 def NormResultsToDestinationsPass : Pass<"norm-results-to-destinations", "::mlir::ModuleOp"> {
   let summary = "turn tensor results of functions into destination arguments";
+  let description = [{
+    Each result of a function becomes a memref argument after the others, in
+    order, into which the value is materialized. A tensor of rank 2 may have any
+    distance between rows there; others are contiguous. A result that is an
+    argument, is returned twice, or isn't made by a program is copied by one. An
+    output operand of a program whose previous content counts is copied first,
+    so that no argument is ever written.
+
+    Attributes of results are dropped. Results that aren't ranked tensors,
+    functions of several blocks and calls are errors.
+
+    Example:
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      ...
+      return %y : tensor<?x64xf32>
+    }
+    // becomes
+    func.func @f(%x: tensor<?x64xf32>, %d: memref<?x64xf32, strided<[?, 1]>>) {
+      ...
+      bufferization.materialize_in_destination %y in restrict writable %d
+          : (tensor<?x64xf32>, memref<?x64xf32, strided<[?, 1]>>) -> ()
+      return
+    }
+    ```
+  }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
-    "::mlir::tensor::TensorDialect"];
+    "::mlir::norm::NormDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def NormBufferizePass : Pass<"norm-bufferize", "::mlir::ModuleOp"> {
+  let summary = "turn programs on tensors into programs on buffers";
+  let description = [{
+    One-shot bufferization across function boundaries, with outputs computed
+    right in their destinations. Tensor arguments become memrefs: of rank 2 with
+    any distance between rows, others contiguous. They are not written. A
+    temporary is a `memref.alloc`; nothing frees it, since whoever launches the
+    kernels provides the memory. A copy that would be needed is an error: no
+    kernel makes it.
+
+    Example:
+
+    ```mlir
+    %e = tensor.empty(%n) : tensor<?x64xf32>
+    %y = norm.generic (row, col) ins(%a = %x[row, col] : tensor<?x64xf32>)
+        outs(%b = %e[row, col] : tensor<?x64xf32>) { ... }
+    bufferization.materialize_in_destination %y in restrict writable %d
+        : (tensor<?x64xf32>, memref<?x64xf32, strided<[?, 1]>>) -> ()
+    // becomes
+    norm.generic (row, col)
+        ins(%a = %x[row, col] : memref<?x64xf32, strided<[?, 1]>>)
+        outs(%b = %d[row, col] : memref<?x64xf32, strided<[?, 1]>>) { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::norm::NormDialect"];
 }
 
 def NormTilePass : Pass<"norm-tile", "::mlir::ModuleOp"> {

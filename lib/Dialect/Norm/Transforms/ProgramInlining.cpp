@@ -1,0 +1,231 @@
+//===- ProgramInlining.cpp - Two bodies in one program --------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ProgramFusion.h"
+
+#include "mlir/IR/Dominance.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/CSE.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+/// A fused program's name has at most this many characters.
+static constexpr size_t maxNameSize = 48;
+
+static bool hasReduction(GenericOp op) {
+  return !op.getBlock()->getOps<ReduceOp>().empty();
+}
+
+/// "add" and "rms_norm" make "add_rms_norm". Where that is too long, the part
+/// that reduces names the whole.
+static std::string joinNames(GenericOp producer, GenericOp consumer) {
+  StringRef first = producer.getName().value_or("");
+  StringRef second = consumer.getName().value_or("");
+  if (first.empty() || second.empty())
+    return (first + second).str();
+  if (first.size() + 1 + second.size() <= maxNameSize)
+    return (first + "_" + second).str();
+  return (hasReduction(producer) && !hasReduction(consumer) ? first : second)
+      .str();
+}
+
+namespace {
+/// The operands of the fused op while they are collected.
+class OperandList {
+public:
+  explicit OperandList(unsigned numDims) : numDims(numDims) {}
+
+  /// Appends an operand with its map in the fused space; `dims` gives for each
+  /// of its own dims the expression there.
+  unsigned append(Value operand, AffineMap map, ArrayRef<AffineExpr> dims) {
+    operands.push_back(operand);
+    maps.push_back(map.replaceDimsAndSymbols(dims, {}, numDims, 0));
+    return operands.size() - 1;
+  }
+  /// The same, but a second read of the same elements is the first.
+  unsigned appendInput(Value operand, AffineMap map,
+                       ArrayRef<AffineExpr> dims) {
+    AffineMap fused = map.replaceDimsAndSymbols(dims, {}, numDims, 0);
+    for (unsigned i = 0, e = operands.size(); i != e; ++i)
+      if (operands[i] == operand && maps[i] == fused)
+        return i;
+    return append(operand, map, dims);
+  }
+
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+
+private:
+  unsigned numDims;
+};
+
+/// One of the two programs, seen from the fused space.
+struct Side {
+  GenericOp op;
+  /// For each dim, its expression and its name in the fused space.
+  SmallVector<AffineExpr> exprs;
+  SmallVector<StringRef> names;
+  IRMapping mapping;
+};
+} // namespace
+
+static Attribute rename(Side &side, Attribute name) {
+  auto text = cast<StringAttr>(name);
+  std::optional<unsigned> dim = side.op.getDimNumber(text);
+  return StringAttr::get(name.getContext(), side.names[*dim]);
+}
+
+/// Appends a body, its dims under their new names.
+static void inlineBody(RewriterBase &rewriter, Side &side) {
+  for (Operation &inner : side.op.getBlock()->without_terminator()) {
+    Operation *copy = rewriter.clone(inner, side.mapping);
+    if (auto reduce = dyn_cast<ReduceOp>(copy)) {
+      SmallVector<Attribute> dims;
+      for (Attribute name : reduce.getDims())
+        dims.push_back(rename(side, name));
+      reduce.setDimsAttr(rewriter.getArrayAttr(dims));
+    } else if (auto extent = dyn_cast<ExtentOp>(copy)) {
+      extent.setDimAttr(cast<StringAttr>(rename(side, extent.getDimAttr())));
+    } else if (auto index = dyn_cast<IndexOp>(copy)) {
+      index.setDimAttr(cast<StringAttr>(rename(side, index.getDimAttr())));
+    }
+  }
+}
+
+void norm::dropUnusedInputs(RewriterBase &rewriter, GenericOp op) {
+  SmallVector<Attribute> maps = llvm::to_vector(op.getIndexingMaps());
+  auto fixesExtents = [&](unsigned number) {
+    AffineMap map = cast<AffineMapAttr>(maps[number]).getValue();
+    return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+      for (auto [other, attr] : llvm::enumerate(maps))
+        if (other != number &&
+            llvm::is_contained(
+                cast<AffineMapAttr>(attr).getValue().getResults(), expr))
+          return true;
+      return isa<AffineConstantExpr>(expr);
+    });
+  };
+  rewriter.modifyOpInPlace(op, [&] {
+    for (unsigned i = op.getInputs().size(); i-- > 0;) {
+      if (!op.getBlock()->getArgument(i).use_empty() || !fixesExtents(i))
+        continue;
+      op.getInputsMutable().erase(i);
+      op.getBlock()->eraseArgument(i);
+      maps.erase(maps.begin() + i);
+    }
+    op.setIndexingMapsAttr(rewriter.getArrayAttr(maps));
+  });
+}
+
+GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
+  MLIRContext *context = rewriter.getContext();
+  GenericOp base = baseIsProducer ? producer : consumer;
+  unsigned numDims = base.getNumDims();
+  Side from{producer, {}, {}, {}}, to{consumer, {}, {}, {}};
+  // Dims go by the names of the program that reduces, which tell rows from
+  // columns.
+  bool namesOfProducer =
+      baseIsProducer ||
+      (toConsumer.size() == toProducer.size() && zeroDims.empty() &&
+       hasReduction(producer) && !hasReduction(consumer));
+  SmallVector<StringRef> names;
+  for (unsigned dim = 0; dim != numDims; ++dim)
+    names.push_back(namesOfProducer && !baseIsProducer
+                        ? producer.getDimName(*toProducer[dim])
+                        : base.getDimName(dim));
+  auto fill = [&](Side &side, ArrayRef<std::optional<unsigned>> toOther) {
+    for (unsigned dim = 0, e = side.op.getNumDims(); dim != e; ++dim) {
+      std::optional<unsigned> fused = side.op == base ? dim : toOther[dim];
+      side.exprs.push_back(fused ? getAffineDimExpr(*fused, context)
+                                 : getAffineConstantExpr(0, context));
+      side.names.push_back(fused ? names[*fused] : StringRef());
+    }
+  };
+  fill(from, toConsumer);
+  fill(to, toProducer);
+
+  // Inputs.
+  OperandList operands(numDims);
+  SmallVector<std::pair<BlockArgument, unsigned>> arguments[2];
+  auto addInput = [&](Side &side, OpOperand &operand) {
+    unsigned number = operand.getOperandNumber();
+    arguments[&side == &to].emplace_back(
+        side.op.getBlock()->getArgument(number),
+        operands.appendInput(operand.get(), side.op.getMap(number),
+                             side.exprs));
+  };
+  for (OpOperand *input : producer.getDpsInputOperands())
+    addInput(from, *input);
+  auto isKept = [&](OpResult result) {
+    return llvm::any_of(result.getUsers(),
+                        [&](Operation *user) { return user != consumer; });
+  };
+  // What a dropped output held before may still be read.
+  for (OpOperand &init : producer.getDpsInitsMutable())
+    if (!isKept(producer.getTiedOpResult(&init)) &&
+        !producer.getBlock()->getArgument(init.getOperandNumber()).use_empty())
+      addInput(from, init);
+  for (OpOperand *input : consumer.getDpsInputOperands())
+    if (input->get().getDefiningOp() != producer)
+      addInput(to, *input);
+  unsigned numInputs = operands.operands.size();
+
+  // Outputs: those of the consumer, then what else the producer has to give.
+  SmallVector<OpResult> replaced;
+  auto addOutput = [&](Side &side, OpOperand &init) {
+    unsigned number = init.getOperandNumber();
+    arguments[&side == &to].emplace_back(
+        side.op.getBlock()->getArgument(number),
+        operands.append(init.get(), side.op.getMap(number), side.exprs));
+    replaced.push_back(side.op.getTiedOpResult(&init));
+  };
+  for (OpOperand &init : consumer.getDpsInitsMutable())
+    addOutput(to, init);
+  for (OpOperand &init : producer.getDpsInitsMutable())
+    if (isKept(producer.getTiedOpResult(&init)))
+      addOutput(from, init);
+
+  rewriter.setInsertionPoint(consumer);
+  ArrayRef<Value> all(operands.operands);
+  auto fused = GenericOp::create(
+      rewriter, rewriter.getFusedLoc({producer.getLoc(), consumer.getLoc()}),
+      all.take_front(numInputs), all.drop_front(numInputs), names,
+      operands.maps);
+  std::string name = joinNames(producer, consumer);
+  if (!name.empty())
+    fused.setName(name);
+
+  rewriter.setInsertionPointToStart(fused.getBlock());
+  for (Side *side : {&from, &to})
+    for (auto [argument, number] : arguments[side == &to])
+      side->mapping.map(argument, fused.getBlock()->getArgument(number));
+  inlineBody(rewriter, from);
+  auto getYielded = [&](OpResult result) {
+    Side &side = result.getOwner() == producer ? from : to;
+    Value value = side.op.getBlock()->getTerminator()->getOperand(
+        result.getResultNumber());
+    return side.mapping.lookup(value);
+  };
+  for (OpOperand *input : consumer.getDpsInputOperands())
+    if (input->get().getDefiningOp() == producer)
+      to.mapping.map(
+          consumer.getBlock()->getArgument(input->getOperandNumber()),
+          getYielded(cast<OpResult>(input->get())));
+  inlineBody(rewriter, to);
+  YieldOp::create(rewriter, consumer.getLoc(),
+                  llvm::map_to_vector(replaced, getYielded));
+
+  for (auto [old, result] : llvm::zip_equal(replaced, fused.getResults()))
+    rewriter.replaceAllUsesWith(old, result);
+  rewriter.eraseOp(consumer);
+  rewriter.eraseOp(producer);
+  DominanceInfo dominance(fused);
+  eliminateCommonSubExpressions(rewriter, dominance, fused);
+  dropUnusedInputs(rewriter, fused);
+  return fused;
+}

@@ -1,0 +1,203 @@
+//===- RewriteWelford.cpp - Dependent reductions as one -------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A reduction whose operand needs the result of another one costs a second
+// exchange. Two such pairs have a one-pass form: the mean and the sum of the
+// squared deviations from it, and the maximum and the sum of the exponentials
+// of what remains below it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Dialect/Norm/Transforms/Passes.h"
+
+#include "norm/Dialect/Norm/IR/Norm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace mlir::norm {
+#define GEN_PASS_DEF_NORMREWRITEWELFORDPASS
+#include "norm/Dialect/Norm/Transforms/Passes.h.inc"
+} // namespace mlir::norm
+
+using namespace mlir;
+using namespace mlir::norm;
+
+namespace {
+struct NormRewriteWelfordPass
+    : public norm::impl::NormRewriteWelfordPassBase<NormRewriteWelfordPass> {
+  void runOnOperation() override;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Shapes of expressions
+//===----------------------------------------------------------------------===//
+
+/// The other operand of a commutative op, if one of the two is `known`.
+template <typename OpTy>
+static Value getOther(OpTy op, Value known) {
+  if (op.getLhs() == known)
+    return op.getRhs();
+  return op.getRhs() == known ? op.getLhs() : Value();
+}
+
+/// `v - m` or `v + (-m)`; gives (v, m).
+static std::optional<std::pair<Value, Value>> matchDifference(Value value) {
+  if (auto sub = value.getDefiningOp<arith::SubFOp>())
+    return {{sub.getLhs(), sub.getRhs()}};
+  auto add = value.getDefiningOp<arith::AddFOp>();
+  if (!add)
+    return std::nullopt;
+  if (auto negation = add.getRhs().getDefiningOp<arith::NegFOp>())
+    return {{add.getLhs(), negation.getOperand()}};
+  if (auto negation = add.getLhs().getDefiningOp<arith::NegFOp>())
+    return {{add.getRhs(), negation.getOperand()}};
+  return std::nullopt;
+}
+
+static bool haveSameDims(ReduceOp a, ReduceOp b) {
+  if (a.getDims().size() != b.getDims().size())
+    return false;
+  return llvm::all_of(a.getDims(), [&](Attribute dim) {
+    return llvm::is_contained(b.getDims(), dim);
+  });
+}
+
+/// Whether a value is the product of the extents of `dims`, each taken once:
+/// extents multiplied in floats or integers, converted, or a constant where
+/// they are static.
+static bool isCountOf(Value value, ReduceOp reduce) {
+  auto op = cast<GenericOp>(reduce->getParentOp());
+  int64_t expected = 1;
+  SmallVector<int64_t> extents = op.getExtents();
+  SmallVector<StringRef> open;
+  for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>()) {
+    int64_t extent = extents[*op.getDimNumber(name)];
+    expected =
+        ShapedType::isDynamic(extent) || expected < 0 ? -1 : expected * extent;
+    open.push_back(name);
+  }
+  FloatAttr constant;
+  if (matchPattern(value, m_Constant(&constant)))
+    return expected > 0 &&
+           constant.getValue().isExactlyValue(static_cast<double>(expected));
+  SmallVector<Value> factors{value};
+  while (!factors.empty()) {
+    Operation *def = factors.pop_back_val().getDefiningOp();
+    if (!def)
+      return false;
+    if (auto extent = dyn_cast<ExtentOp>(def)) {
+      auto *it = llvm::find(open, extent.getDim());
+      if (it == open.end())
+        return false;
+      open.erase(it);
+    } else if (isa<arith::MulFOp, arith::MulIOp, arith::SIToFPOp,
+                   arith::UIToFPOp>(def)) {
+      factors.append(def->operand_begin(), def->operand_end());
+    } else {
+      return false;
+    }
+  }
+  return open.empty();
+}
+
+//===----------------------------------------------------------------------===//
+// Rewrites
+//===----------------------------------------------------------------------===//
+
+static ReduceOp createMerged(RewriterBase &rewriter, ReduceKind kind,
+                             ReduceOp first, ReduceOp second) {
+  rewriter.setInsertionPoint(first);
+  return ReduceOp::create(
+      rewriter, rewriter.getFusedLoc({first.getLoc(), second.getLoc()}), kind,
+      first.getValue(), first.getDims());
+}
+
+/// `squares` = sum((v - sum(v) / N)^2). The sum itself has no other use than to
+/// be divided by N, else it would still be needed.
+static bool rewriteWelford(RewriterBase &rewriter, ReduceOp squares) {
+  Type type = squares.getValue().getType();
+  if (squares.getKind() != ReduceKind::Add || (!type.isF32() && !type.isF64()))
+    return false;
+  auto square = squares.getValue().getDefiningOp<arith::MulFOp>();
+  if (!square || square.getLhs() != square.getRhs())
+    return false;
+  auto difference = matchDifference(square.getLhs());
+  if (!difference)
+    return false;
+  // The square doesn't tell v - mean from mean - v.
+  auto [value, mean] = *difference;
+  auto division = mean.getDefiningOp<arith::DivFOp>();
+  auto sum = division ? division.getLhs().getDefiningOp<ReduceOp>() : nullptr;
+  if (!sum || sum.getValue() != value) {
+    std::swap(value, mean);
+    division = mean.getDefiningOp<arith::DivFOp>();
+    sum = division ? division.getLhs().getDefiningOp<ReduceOp>() : nullptr;
+  }
+  if (!sum || sum.getKind() != ReduceKind::Add || sum.getValue() != value ||
+      !haveSameDims(sum, squares))
+    return false;
+  SmallVector<arith::DivFOp> means;
+  for (Operation *user : sum->getUsers()) {
+    auto quotient = dyn_cast<arith::DivFOp>(user);
+    if (!quotient || quotient.getLhs() != sum.getResult(0) ||
+        !isCountOf(quotient.getRhs(), sum))
+      return false;
+    means.push_back(quotient);
+  }
+
+  ReduceOp welford = createMerged(rewriter, ReduceKind::Welford, sum, squares);
+  for (arith::DivFOp quotient : means)
+    rewriter.replaceOp(quotient, welford.getResult(0));
+  rewriter.replaceOp(squares, welford.getResult(1));
+  rewriter.eraseOp(sum);
+  return true;
+}
+
+/// `sum` = sum(exp(v - max(v))).
+static bool rewriteMaxExpSum(RewriterBase &rewriter, ReduceOp sum) {
+  Type type = sum.getValue().getType();
+  if (sum.getKind() != ReduceKind::Add || (!type.isF32() && !type.isF64()))
+    return false;
+  auto power = sum.getValue().getDefiningOp<math::ExpOp>();
+  auto difference = power ? matchDifference(power.getOperand()) : std::nullopt;
+  if (!difference)
+    return false;
+  auto max = difference->second.getDefiningOp<ReduceOp>();
+  if (!max || max.getKind() != ReduceKind::Max ||
+      max.getValue() != difference->first || !haveSameDims(max, sum))
+    return false;
+  ReduceOp merged = createMerged(rewriter, ReduceKind::MaxExpSum, max, sum);
+  rewriter.replaceOp(max, merged.getResult(0));
+  rewriter.replaceOp(sum, merged.getResult(1));
+  return true;
+}
+
+void NormRewriteWelfordPass::runOnOperation() {
+  IRRewriter rewriter(&getContext());
+  getOperation()->walk([&](GenericOp op) {
+    if (op.getOrder() || op.getSchedule())
+      return;
+    bool changed = false;
+    for (ReduceOp reduce : llvm::to_vector(op.getBlock()->getOps<ReduceOp>())) {
+      // Each rewrite takes away this reduction and one above it.
+      changed |= rewriteWelford(rewriter, reduce) ||
+                 rewriteMaxExpSum(rewriter, reduce);
+    }
+    if (!changed)
+      return;
+    SmallVector<Operation *> inner = llvm::to_vector(
+        llvm::make_pointer_range(op.getBlock()->without_terminator()));
+    for (Operation *candidate : llvm::reverse(inner))
+      if (isOpTriviallyDead(candidate))
+        rewriter.eraseOp(candidate);
+  });
+}
