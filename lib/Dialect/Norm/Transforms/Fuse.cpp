@@ -85,4 +85,5 @@ void NormFusePass::runOnOperation() {
   for (GenericOp consumer : consumers)
     fuseProducers(rewriter, consumer);
   eraseUnused<tensor::EmptyOp>(rewriter, root);
+  eraseUnused<tensor::DimOp>(rewriter, root);
 }

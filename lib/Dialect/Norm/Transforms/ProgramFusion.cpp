@@ -177,6 +177,16 @@ LogicalResult ProgramFusion::bindAxes(std::string &reason) {
     reason = "its results are read through different maps";
     return failure();
   }
+  // A transposed read in a program that had none before is no gain.
+  std::optional<unsigned> last;
+  for (std::optional<unsigned> dim : toConsumer) {
+    if (dim && last && *dim < *last) {
+      reason = "its results are read transposed";
+      return failure();
+    }
+    if (dim)
+      last = dim;
+  }
   return success();
 }
 

@@ -193,7 +193,7 @@ GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
   rewriter.setInsertionPoint(consumer);
   ArrayRef<Value> all(operands.operands);
   auto fused = GenericOp::create(
-      rewriter, rewriter.getFusedLoc({producer.getLoc(), consumer.getLoc()}),
+      rewriter, rewriter.getFusedLoc({consumer.getLoc(), producer.getLoc()}),
       all.take_front(numInputs), all.drop_front(numInputs), names,
       operands.maps);
   std::string name = joinNames(producer, consumer);
