@@ -11,8 +11,9 @@
 
 #include "norm/Tools/Tools.h"
 
-#include "norm/Dialect/Norm/IR/Norm.h"
-#include "norm/Dialect/NormTile/IR/NormTile.h"
+#include "norm/Conversion/Passes.h"
+#include "norm/Dialect/Norm/Transforms/Passes.h"
+#include "norm/Pipelines/Pipelines.h"
 #include "norm/Target/Passes.h"
 
 #include "mlir/InitAllDialects.h"
@@ -25,8 +26,11 @@ int norm::tools::normOptMain(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllPasses();
-  registry.insert<mlir::norm::NormDialect, mlir::norm_tile::NormTileDialect>();
+  mlir::norm::registerDialects(registry);
+  mlir::norm::registerNormTransformsPasses();
+  mlir::norm::registerNormConversionPasses();
   mlir::norm::registerNormTargetPasses();
+  mlir::norm::registerPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "norm optimizer driver\n", registry));
 }

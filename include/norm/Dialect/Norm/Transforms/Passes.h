@@ -18,6 +18,10 @@ namespace norm {
 #define GEN_PASS_DECL
 #include "norm/Dialect/Norm/Transforms/Passes.h.inc"
 
+/// The memref by which a tensor crosses a function's boundary: with any distance
+/// between the rows of a rank-2 tensor, contiguous otherwise.
+MemRefType getBoundaryType(RankedTensorType type);
+
 #define GEN_PASS_REGISTRATION
 #include "norm/Dialect/Norm/Transforms/Passes.h.inc"
 

@@ -1,0 +1,101 @@
+//===- Bufferize.cpp - Programs on tensors become programs on buffers -----===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Dialect/Norm/Transforms/Passes.h"
+
+#include "norm/Dialect/Norm/IR/Norm.h"
+
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotModuleBufferize.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/IR/PatternMatch.h"
+
+namespace mlir::norm {
+#define GEN_PASS_DEF_NORMBUFFERIZEPASS
+#include "norm/Dialect/Norm/Transforms/Passes.h.inc"
+} // namespace mlir::norm
+
+using namespace mlir;
+using namespace mlir::norm;
+
+static bufferization::OneShotBufferizationOptions makeOptions() {
+  bufferization::OneShotBufferizationOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.functionArgTypeConverterFn =
+      [](bufferization::TensorLikeType type, Attribute, func::FuncOp,
+         const bufferization::BufferizationOptions &) {
+        return cast<bufferization::BufferLikeType>(
+            getBoundaryType(cast<RankedTensorType>(Type(type))));
+      };
+  options.unknownTypeConverterFn =
+      [](TensorType type, Attribute, const bufferization::BufferizationOptions &)
+      -> BaseMemRefType {
+    return MemRefType::get(type.getShape(), type.getElementType());
+  };
+  return options;
+}
+
+/// No argument that came as a tensor is written.
+static void protectArguments(ModuleOp module) {
+  StringRef name = bufferization::BufferizationDialect::kWritableAttrName;
+  auto no = BoolAttr::get(module.getContext(), false);
+  for (auto function : module.getOps<func::FuncOp>())
+    for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+      if (isa<RankedTensorType>(type))
+        function.setArgAttr(index, name, no);
+}
+
+static LogicalResult finishCopies(ModuleOp module) {
+  WalkResult result = module.walk([](memref::CopyOp copy) {
+    if (copy.getSource() != copy.getTarget()) {
+      copy->emitError("expects every value to be computed where it's needed but "
+                      "needs a copy from ")
+          << copy.getSource().getType() << " to "
+          << copy.getTarget().getType();
+      return WalkResult::interrupt();
+    }
+    copy->erase();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+namespace {
+struct NormBufferizePass
+    : public mlir::norm::impl::NormBufferizePassBase<NormBufferizePass> {
+  using Base::Base;
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    Base::getDependentDialects(registry);
+    arith::registerBufferizableOpInterfaceExternalModels(registry);
+    bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
+        registry);
+    tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    protectArguments(module);
+    IRRewriter rewriter(&getContext());
+    if (failed(bufferization::eliminateEmptyTensors(rewriter, module)))
+      return signalPassFailure();
+    bufferization::OneShotBufferizationOptions options = makeOptions();
+    bufferization::BufferizationState state;
+    if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
+      return signalPassFailure();
+    bufferization::removeBufferizationAttributesInModule(module);
+    if (failed(finishCopies(module)))
+      signalPassFailure();
+  }
+};
+} // namespace

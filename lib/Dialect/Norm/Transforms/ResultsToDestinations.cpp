@@ -1,0 +1,158 @@
+//===- ResultsToDestinations.cpp - Results become destinations ------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Dialect/Norm/Transforms/Passes.h"
+
+#include "norm/Dialect/Norm/IR/Norm.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace mlir::norm {
+#define GEN_PASS_DEF_NORMRESULTSTODESTINATIONSPASS
+#include "norm/Dialect/Norm/Transforms/Passes.h.inc"
+} // namespace mlir::norm
+
+using namespace mlir;
+using namespace mlir::norm;
+
+MemRefType mlir::norm::getBoundaryType(RankedTensorType type) {
+  MemRefLayoutAttrInterface layout;
+  if (type.getRank() == 2)
+    layout = StridedLayoutAttr::get(type.getContext(), /*offset=*/0,
+                                    {ShapedType::kDynamic, 1});
+  return MemRefType::get(type.getShape(), type.getElementType(), layout);
+}
+
+/// A new tensor with the shape of `like` and no content.
+static Value createEmptyLike(OpBuilder &builder, Location loc, Value like) {
+  auto type = cast<RankedTensorType>(like.getType());
+  SmallVector<Value> extents;
+  for (auto [axis, extent] : llvm::enumerate(type.getShape()))
+    if (ShapedType::isDynamic(extent))
+      extents.push_back(tensor::DimOp::create(builder, loc, like, axis));
+  return tensor::EmptyOp::create(builder, loc, type, extents);
+}
+
+/// A program that copies `source`.
+static Value createCopy(OpBuilder &builder, Location loc, Value source) {
+  int64_t rank = cast<RankedTensorType>(source.getType()).getRank();
+  SmallVector<std::string> names;
+  for (int64_t axis = 0; axis < rank; ++axis)
+    names.push_back(axis == rank - 1 ? "col"
+                    : axis == 0      ? "row"
+                                     : "row" + std::to_string(axis));
+  SmallVector<StringRef> dims(names.begin(), names.end());
+  AffineMap map = builder.getMultiDimIdentityMap(rank);
+  Value empty = createEmptyLike(builder, loc, source);
+  auto copy = GenericOp::create(builder, loc, source, empty, dims,
+                                ArrayRef<AffineMap>{map, map});
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(copy.getBlock());
+  YieldOp::create(builder, loc, copy.getBlock()->getArgument(0));
+  return copy.getResult(0);
+}
+
+/// Gives every output of a program a tensor of its own, by a copy where the
+/// previous content counts, so that no argument is written.
+static void separateOutputs(GenericOp program) {
+  OpBuilder builder(program);
+  unsigned numInputs = program.getInputs().size();
+  for (OpOperand &output : program.getOutputsMutable()) {
+    Value value = output.get();
+    if (!isa<RankedTensorType>(value.getType()) ||
+        value.getDefiningOp<tensor::EmptyOp>())
+      continue;
+    unsigned position = numInputs + (output.getOperandNumber() - numInputs);
+    bool isRead = !program.getBlock()->getArgument(position).use_empty();
+    output.set(isRead ? createCopy(builder, program.getLoc(), value)
+                      : createEmptyLike(builder, program.getLoc(), value));
+  }
+}
+
+/// Whether the value can be computed right in a destination: it comes out of a
+/// program and nobody else asked for it.
+static bool ownsItsBuffer(Value value, const DenseSet<Value> &returned) {
+  return value.getDefiningOp<GenericOp>() && !returned.contains(value);
+}
+
+static LogicalResult checkFunction(func::FuncOp function) {
+  if (!function.getBody().hasOneBlock())
+    return function.emitError("expects a function of one block but got ")
+           << function.getBody().getBlocks().size();
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
+    if (!isa<RankedTensorType>(type))
+      return function.emitError("expects result ")
+             << index << " to be a ranked tensor but got " << type;
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
+    if (!isa<RankedTensorType, MemRefType, FloatType, IntegerType, IndexType>(
+            type))
+      return function.emitError("expects argument ")
+             << index << " to be a ranked tensor or a scalar but got " << type;
+  return success();
+}
+
+static void moveResults(func::FuncOp function) {
+  auto terminator =
+      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  OpBuilder builder(terminator);
+  DenseSet<Value> returned;
+  for (Value value : llvm::to_vector(terminator.getOperands())) {
+    Location loc = value.getLoc();
+    Value source = value;
+    if (!ownsItsBuffer(value, returned))
+      source = createCopy(builder, terminator.getLoc(), value);
+    returned.insert(value);
+
+    unsigned position = function.getNumArguments();
+    (void)function.insertArgument(
+        position, getBoundaryType(cast<RankedTensorType>(value.getType())), {},
+        loc);
+    auto materialize = bufferization::MaterializeInDestinationOp::create(
+        builder, loc, source, function.getArgument(position));
+    materialize.setRestrict(true);
+    materialize.setWritable(true);
+  }
+  terminator->setOperands(ValueRange());
+  BitVector all(function.getNumResults(), true);
+  (void)function.eraseResults(all);
+}
+
+namespace {
+struct NormResultsToDestinationsPass
+    : public mlir::norm::impl::NormResultsToDestinationsPassBase<
+          NormResultsToDestinationsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    SmallVector<func::FuncOp> functions;
+    for (auto function : module.getOps<func::FuncOp>())
+      if (!function.isExternal())
+        functions.push_back(function);
+    for (func::FuncOp function : functions)
+      if (failed(checkFunction(function)))
+        return signalPassFailure();
+
+    auto call = module.walk([](CallOpInterface call) {
+      call->emitError("expects no calls of functions here but got '")
+          << call->getName() << "'";
+      return WalkResult::interrupt();
+    });
+    if (call.wasInterrupted())
+      return signalPassFailure();
+
+    for (func::FuncOp function : functions) {
+      function.walk([](GenericOp program) { separateOutputs(program); });
+      moveResults(function);
+    }
+  }
+};
+} // namespace
