@@ -272,6 +272,45 @@ Value GPULowering::sharedAddress(int64_t slot, const Chunk &chunk,
   return elementPointer(base, offset, b.getI8Type());
 }
 
+/// The same value behind an empty assembly statement. Without it the compiler
+/// finds the unpacked floats of the first phase good enough for the last one,
+/// and keeps twice the registers alive.
+static Value keepPacked(OpBuilder &b, Location loc, Value value) {
+  auto type = cast<VectorType>(value.getType());
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  if (type.getElementTypeBitWidth() >= 32 || bits % 32 != 0)
+    return value;
+  int64_t words = bits / 32;
+  auto wordsType = VectorType::get({words}, b.getI32Type());
+  Value packed = vector::BitCastOp::create(b, loc, wordsType, value);
+  SmallVector<Value> operands;
+  std::string outputs, inputs;
+  for (int64_t i = 0; i < words; ++i) {
+    operands.push_back(
+        vector::ExtractOp::create(b, loc, packed, ArrayRef<int64_t>{i}));
+    outputs += i ? ",=r" : "=r";
+    inputs += "," + std::to_string(i);
+  }
+  Type resultType = b.getI32Type();
+  if (words > 1)
+    resultType = LLVM::LLVMStructType::getLiteral(
+        b.getContext(), SmallVector<Type>(words, b.getI32Type()));
+  auto barrier = LLVM::InlineAsmOp::create(
+      b, loc, resultType, operands, "", outputs + inputs,
+      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
+      ArrayAttr());
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < words; ++i)
+    results.push_back(words == 1
+                          ? barrier.getResult(0)
+                          : LLVM::ExtractValueOp::create(
+                                b, loc, barrier.getResult(0), i)
+                                .getResult());
+  Value joined = vector::FromElementsOp::create(b, loc, wordsType, results);
+  return vector::BitCastOp::create(b, loc, type, joined);
+}
+
 void GPULowering::emitHold(HoldOp op, Value value, const Chunk &chunk) {
   if (plan.schedule.residency == ::norm::Residency::Registers) {
     held[{static_cast<int64_t>(op.getSlot()), chunk.number}] = value;
@@ -286,7 +325,8 @@ void GPULowering::emitHold(HoldOp op, Value value, const Chunk &chunk) {
 
 Value GPULowering::emitHeld(HeldOp op, const Chunk &chunk) {
   if (plan.schedule.residency == ::norm::Residency::Registers)
-    return held.lookup({static_cast<int64_t>(op.getSlot()), chunk.number});
+    return keepPacked(
+        b, loc, held.lookup({static_cast<int64_t>(op.getSlot()), chunk.number}));
   auto type = cast<VectorType>(op.getType());
   int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
   return LLVM::LoadOp::create(b, loc, type,
