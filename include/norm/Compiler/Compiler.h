@@ -1,0 +1,84 @@
+//===- Compiler.h - From text to code and manifest --------------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The compiler as one call. Free of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_COMPILER_COMPILER_H
+#define NORM_COMPILER_COMPILER_H
+
+#include "norm/Support/Manifest.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace norm {
+
+struct CompileOptions {
+  /// `host`, or `sm_80` to `sm_121`.
+  std::string target = "host";
+  /// The function to compile. Empty: the only public function, else `main`.
+  std::string entry;
+  /// Fields of the schedule that override the model's, as in
+  /// `threads=256,residency=stream`.
+  std::string schedule;
+  /// 80 is PTX 8.0; 0 for the first one that has the target.
+  unsigned ptxVersion = 0;
+  /// What the code must load on, as `cuDriverGetVersion` counts; 0 for any.
+  unsigned driverVersion = 0;
+};
+
+/// A compiled function.
+struct Artifact {
+  Manifest manifest;
+  /// PTX text, or on the host an ELF object.
+  std::string code;
+  /// What the passes remarked, `file:line:col: remark: ...`.
+  std::vector<std::string> remarks;
+};
+
+/// The levels at which a compilation can be looked at, in order.
+enum class Level {
+  Norm,      ///< the entry as it was written
+  Program,   ///< fused programs on tensors
+  Scheduled, ///< the same with order and schedule
+  Tiled,     ///< tiled kernels and their launches
+  GPU,       ///< `gpu.func`s; GPU targets only
+  NVVM,      ///< the LLVM and NVVM dialects; GPU targets only
+  LLVM,      ///< optimized LLVM IR
+};
+
+/// Compiles one text after the other; keeps what can be kept between them. Not
+/// to be used by two threads at once; any number can be used at the same time.
+class Compiler {
+public:
+  Compiler();
+  ~Compiler();
+
+  /// Compiles the text of an MLIR module, known as `fileName` in messages. On
+  /// wrong input the error's text is the diagnostics, one a line, each
+  /// `file:line:col: error: ...`.
+  llvm::Expected<Artifact> compile(llvm::StringRef text,
+                                   llvm::StringRef fileName,
+                                   const CompileOptions &options);
+
+  /// The IR of the entry at a level, as text.
+  llvm::Expected<std::string> print(llvm::StringRef text,
+                                    llvm::StringRef fileName,
+                                    const CompileOptions &options, Level level);
+
+private:
+  class Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+} // namespace norm
+
+#endif // NORM_COMPILER_COMPILER_H
