@@ -222,5 +222,8 @@ void norm::generalizeNamed(RewriterBase &rewriter, DimSizes &sizes,
   Value shifted = body.emit<arith::SubFOp>(x, max);
   Value power = body.emit<math::ExpOp>(shifted);
   Value sum = body.reduce(ReduceKind::Add, power);
-  body.finish(op, {body.emit<arith::DivFOp>(power, sum)}, "softmax");
+  // One division per row; a division per element would cost as much as the
+  // exponential.
+  Value inverse = body.emit<arith::DivFOp>(body.constant(1.0), sum);
+  body.finish(op, {body.emit<arith::MulFOp>(power, inverse)}, "softmax");
 }

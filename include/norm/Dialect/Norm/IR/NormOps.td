@@ -9,7 +9,6 @@
 #define NORM_DIALECT_NORM_IR_NORMOPS_TD
 
 include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
-include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
@@ -104,7 +103,7 @@ def Norm_SoftmaxOp : Norm_NamedOp<"softmax"> {
     For every row:
 
         m = max(x)
-        y = exp(x - m) / sum(exp(x - m))
+        y = exp(x - m) * (1 / sum(exp(x - m)))
 
     Arithmetic is f32 (f64 when `x` or `y` is f64), with one rounding to the
     element type of `y`. A row that holds a NaN or +inf, or nothing but -inf, is NaN
@@ -135,8 +134,7 @@ def Norm_GenericOp : Norm_Op<"generic", [
     DeclareOpInterfaceMethods<ConditionallySpeculatable>,
     DeclareOpInterfaceMethods<BufferizableOpInterface,
         ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
-         "getAliasingValues", "bufferize", "bufferizesToElementwiseAccess"]>,
-    OpAsmOpInterface]> {
+         "getAliasingValues", "bufferize", "bufferizesToElementwiseAccess"]>]> {
   let summary = "a scalar program over a space of named dims";
   let description = [{
     The body is run for every point of the space spanned by `dims`. Each `ins`
@@ -206,7 +204,6 @@ def Norm_GenericOp : Norm_Op<"generic", [
     /// The dims a value of the body varies on, as a bit set. Computes all of
     /// them in one walk.
     ::llvm::DenseMap<::mlir::Value, uint64_t> computeSupports();
-    static ::llvm::StringRef getDefaultDialect() { return "norm"; }
   }];
 }
 
