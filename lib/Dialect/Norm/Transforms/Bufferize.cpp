@@ -28,14 +28,17 @@ namespace mlir::norm {
 using namespace mlir;
 using namespace mlir::norm;
 
-static bufferization::OneShotBufferizationOptions makeOptions() {
+static bufferization::OneShotBufferizationOptions
+makeOptions(llvm::DenseMap<Operation *, llvm::DenseSet<Type>> &pitched) {
   bufferization::OneShotBufferizationOptions options;
   options.bufferizeFunctionBoundaries = true;
   options.functionArgTypeConverterFn =
-      [](bufferization::TensorLikeType type, Attribute, func::FuncOp,
-         const bufferization::BufferizationOptions &) {
+      [&pitched](bufferization::TensorLikeType type, Attribute,
+                 func::FuncOp function,
+                 const bufferization::BufferizationOptions &) {
         return cast<bufferization::BufferLikeType>(
-            getBoundaryType(cast<RankedTensorType>(Type(type))));
+            getBoundaryType(cast<RankedTensorType>(Type(type)),
+                            pitched[function].contains(Type(type))));
       };
   options.unknownTypeConverterFn =
       [](TensorType type, Attribute, const bufferization::BufferizationOptions &)
@@ -89,7 +92,10 @@ struct NormBufferizePass
     IRRewriter rewriter(&getContext());
     if (failed(bufferization::eliminateEmptyTensors(rewriter, module)))
       return signalPassFailure();
-    bufferization::OneShotBufferizationOptions options = makeOptions();
+    llvm::DenseMap<Operation *, llvm::DenseSet<Type>> pitched;
+    for (auto function : module.getOps<func::FuncOp>())
+      pitched[function] = findPitchedTypes(function);
+    bufferization::OneShotBufferizationOptions options = makeOptions(pitched);
     bufferization::BufferizationState state;
     if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();

@@ -23,9 +23,35 @@ namespace mlir::norm {
 using namespace mlir;
 using namespace mlir::norm;
 
-MemRefType mlir::norm::getBoundaryType(RankedTensorType type) {
+/// Whether an operand is read or written as (row, column).
+static bool isRowsAndColumns(GenericOp program, AffineMap map) {
+  if (program.getNumDims() != 2 || !map.isIdentity())
+    return false;
+  return llvm::all_of(
+      program.getBody().getOps<ReduceOp>(), [&](ReduceOp reduce) {
+        return reduce.getDims().size() == 1 &&
+               cast<StringAttr>(reduce.getDims()[0]) == program.getDimName(1);
+      });
+}
+
+llvm::DenseSet<Type>
+mlir::norm::findPitchedTypes(FunctionOpInterface function) {
+  llvm::DenseSet<Type> pitched, others;
+  function->walk([&](GenericOp program) {
+    for (OpOperand &operand : program->getOpOperands())
+      (isRowsAndColumns(program, program.getMatchingIndexingMap(&operand))
+           ? pitched
+           : others)
+          .insert(operand.get().getType());
+  });
+  for (Type type : others)
+    pitched.erase(type);
+  return pitched;
+}
+
+MemRefType mlir::norm::getBoundaryType(RankedTensorType type, bool hasPitch) {
   MemRefLayoutAttrInterface layout;
-  if (type.getRank() == 2)
+  if (hasPitch && type.getRank() == 2)
     layout = StridedLayoutAttr::get(type.getContext(), /*offset=*/0,
                                     {ShapedType::kDynamic, 1});
   return MemRefType::get(type.getShape(), type.getElementType(), layout);
@@ -104,6 +130,8 @@ static void moveResults(func::FuncOp function) {
       cast<func::ReturnOp>(function.getBody().front().getTerminator());
   OpBuilder builder(terminator);
   DenseSet<Value> returned;
+  // Copies made below take any layout, so the types are settled first.
+  llvm::DenseSet<Type> pitched = findPitchedTypes(function);
   for (Value value : llvm::to_vector(terminator.getOperands())) {
     Location loc = value.getLoc();
     Value source = value;
@@ -113,8 +141,9 @@ static void moveResults(func::FuncOp function) {
 
     unsigned position = function.getNumArguments();
     (void)function.insertArgument(
-        position, getBoundaryType(cast<RankedTensorType>(value.getType())), {},
-        loc);
+        position, getBoundaryType(cast<RankedTensorType>(value.getType()),
+                        pitched.contains(value.getType())),
+        {}, loc);
     auto materialize = bufferization::MaterializeInDestinationOp::create(
         builder, loc, source, function.getArgument(position));
     materialize.setRestrict(true);

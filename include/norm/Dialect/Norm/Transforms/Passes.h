@@ -20,7 +20,11 @@ namespace norm {
 
 /// The memref by which a tensor crosses a function's boundary: with any distance
 /// between the rows of a rank-2 tensor, contiguous otherwise.
-MemRefType getBoundaryType(RankedTensorType type);
+MemRefType getBoundaryType(RankedTensorType type, bool hasPitch);
+
+/// The two-dimensional tensor types of a function whose rows may lie apart: in
+/// every program they are rows and columns.
+llvm::DenseSet<Type> findPitchedTypes(FunctionOpInterface function);
 
 #define GEN_PASS_REGISTRATION
 #include "norm/Dialect/Norm/Transforms/Passes.h.inc"
