@@ -1,0 +1,36 @@
+//===- BufferTrace.h - Which buffer a value is a view of --------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_LIB_COMPILER_BUFFERTRACE_H
+#define NORM_LIB_COMPILER_BUFFERTRACE_H
+
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/SmallVector.h"
+#include <optional>
+#include <vector>
+
+namespace norm {
+
+/// A value as a view of a whole buffer from its first element on.
+struct BufferTrace {
+  mlir::Value base;
+  /// For each axis of the value, the dims of the buffer whose product it is;
+  /// none for an axis of extent 1.
+  llvm::SmallVector<std::vector<unsigned>, 2> axes;
+
+  /// The dim of the buffer whose stride is that of `axis`. Any dim for an axis
+  /// of extent 1, which nobody steps along; none for a buffer without dims.
+  std::optional<unsigned> strideDim(unsigned axis) const;
+};
+
+/// Follows reshapes and casts to where the memory comes from; a value that
+/// isn't a memref is its own base. Fails, with a diagnostic, at another op.
+mlir::FailureOr<BufferTrace> traceBuffer(mlir::Value value);
+
+} // namespace norm
+
+#endif // NORM_LIB_COMPILER_BUFFERTRACE_H

@@ -1,0 +1,284 @@
+//===- Compilation.cpp - One text on its way to code ----------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Compilation.h"
+
+#include "ExtentFacts.h"
+
+#include "norm/Dialect/NormTile/IR/NormTile.h"
+#include "norm/Support/Version.h"
+#include "norm/Target/Object.h"
+#include "norm/Target/PTX.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace norm;
+
+Compilation::Compilation(MLIRContext *context, StringRef text,
+                         StringRef fileName, const CompileOptions &options)
+    : context(context), text(text), fileName(fileName), options(options),
+      diagnostics(context, fileName) {}
+
+llvm::Error Compilation::checkOptions() {
+  if (llvm::Error error = checkTargetName(options.target))
+    return error;
+  gpu = findGPUTarget(options.target);
+  pipelineOptions.target = options.target;
+  pipelineOptions.schedule = options.schedule;
+  manifest.norm = versionString().str();
+  manifest.target = options.target;
+  if (!gpu)
+    return llvm::Error::success();
+  llvm::Expected<unsigned> version =
+      choosePtxVersion(*gpu, options.ptxVersion, options.driverVersion);
+  if (!version)
+    return version.takeError();
+  pipelineOptions.ptxVersion = *version;
+  manifest.ptx = printPtxVersion(*version);
+  manifest.minDriver = minDriverForPtx(*version);
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Input
+//===----------------------------------------------------------------------===//
+
+llvm::Error Compilation::parse() {
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, fileName),
+                             llvm::SMLoc());
+  module = parseSourceFile<ModuleOp>(sources, ParserConfig(context));
+  if (!module)
+    return diagnostics.takeError("expects an MLIR module");
+  return llvm::Error::success();
+}
+
+/// The function to compile by the rules of `CompileOptions::entry`.
+static llvm::Expected<func::FuncOp> findEntry(ModuleOp module,
+                                              StringRef wanted) {
+  SmallVector<func::FuncOp> candidates;
+  SmallVector<std::string> names;
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    if (!wanted.empty() ? function.getName() == wanted : function.isPublic())
+      candidates.push_back(function);
+    names.push_back(function.getName().str());
+  }
+  if (wanted.empty() && candidates.size() > 1)
+    for (func::FuncOp function : candidates)
+      if (function.getName() == "main")
+        return function;
+  if (candidates.size() == 1)
+    return candidates.front();
+  std::string all = names.empty() ? "none" : llvm::join(names, ", ");
+  if (!wanted.empty())
+    return llvm::createStringError("expects an entry named '" + wanted +
+                                   "' but found " + all);
+  return llvm::createStringError(
+      "expects one public function, one named 'main', or a named entry but "
+      "found " +
+      all);
+}
+
+/// The name that `argument` has in the text: its location is where it's named.
+StringRef Compilation::nameOf(BlockArgument argument) {
+  auto place = argument.getLoc()->findInstanceOf<FileLineColLoc>();
+  if (!place || place.getLine() == 0 || place.getColumn() == 0)
+    return {};
+  StringRef rest = text;
+  for (unsigned line = 1; line < place.getLine(); ++line)
+    rest = rest.split('\n').second;
+  rest = rest.split('\n').first.drop_front(
+      std::min<size_t>(place.getColumn() - 1, rest.size()));
+  if (!rest.consume_front("%"))
+    return {};
+  return rest.take_while([](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.' || c == '-';
+  });
+}
+
+llvm::Error Compilation::selectEntry() {
+  llvm::Expected<func::FuncOp> found = findEntry(*module, options.entry);
+  if (!found)
+    return found.takeError();
+  entry = *found;
+  manifest.entry = entry.getName().str();
+  signature.numArguments = entry.getNumArguments();
+  for (BlockArgument argument : entry.getArguments()) {
+    StringRef name = nameOf(argument);
+    signature.names.push_back(
+        name.empty() ? "arg" + std::to_string(argument.getArgNumber())
+                     : name.str());
+  }
+  unsigned numResults = entry.getNumResults();
+  for (unsigned index = 0; index < numResults; ++index)
+    signature.names.push_back(
+        numResults == 1 ? "result" : "result" + std::to_string(index));
+
+  for (auto function :
+       llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
+    if (function != entry)
+      function.erase();
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Stages
+//===----------------------------------------------------------------------===//
+
+llvm::Error
+Compilation::runPasses(ModuleOp root,
+                       llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager pm(context);
+#ifdef NDEBUG
+  pm.enableVerifier(false);
+#endif
+  build(pm);
+  if (failed(pm.run(root)))
+    return diagnostics.takeError("compilation failed without a message");
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::lowerToProgram() {
+  return runPasses(*module, mlir::norm::buildProgramPipeline);
+}
+
+llvm::Error Compilation::lowerToScheduled() {
+  if (llvm::Error error = runPasses(*module, [&](OpPassManager &pm) {
+        mlir::norm::buildSchedulePipeline(pm, pipelineOptions);
+      }))
+    return error;
+  signature.equals = findEqualExtents(entry);
+  return llvm::Error::success();
+}
+
+llvm::Error Compilation::lowerToTiled() {
+  return runPasses(*module, [&](OpPassManager &pm) {
+    mlir::norm::buildBufferizePipeline(pm, pipelineOptions);
+    mlir::norm::buildTilePipeline(pm);
+  });
+}
+
+llvm::Error Compilation::lowerToKernels() {
+  if (llvm::Error error = runPasses(*module, gpu ? mlir::norm::buildGPUPipeline
+                                                 : mlir::norm::buildHostPipeline))
+    return error;
+  if (failed(buildManifest(entry, signature, manifest)))
+    return diagnostics.takeError("the launches can't be described");
+  if (!gpu)
+    separateHostKernels();
+  return llvm::Error::success();
+}
+
+void Compilation::separateHostKernels() {
+  hostKernels = ModuleOp::create(module->getLoc());
+  for (auto function :
+       llvm::make_early_inc_range(module->getOps<func::FuncOp>())) {
+    if (function == entry)
+      continue;
+    function->remove();
+    hostKernels->push_back(function);
+  }
+}
+
+llvm::Error Compilation::lowerToLLVM() {
+  if (!gpu)
+    return runPasses(*hostKernels, mlir::norm::buildHostLLVMPipeline);
+  return runPasses(*module, [&](OpPassManager &pm) {
+    mlir::norm::buildNVVMPipeline(pm, pipelineOptions);
+  });
+}
+
+llvm::Error Compilation::lowerTo(Level level) {
+  if (llvm::Error error = checkOptions())
+    return error;
+  if (!gpu && (level == Level::GPU || level == Level::NVVM))
+    return llvm::createStringError(
+        "expects a GPU target for this level but got host");
+
+  using Stage = llvm::Error (Compilation::*)();
+  struct LevelStage {
+    Level level;
+    Stage stage;
+  };
+  static constexpr LevelStage stages[] = {
+      {Level::Norm, &Compilation::parse},
+      {Level::Norm, &Compilation::selectEntry},
+      {Level::Program, &Compilation::lowerToProgram},
+      {Level::Scheduled, &Compilation::lowerToScheduled},
+      {Level::Tiled, &Compilation::lowerToTiled},
+      {Level::GPU, &Compilation::lowerToKernels},
+      {Level::NVVM, &Compilation::lowerToLLVM}};
+  for (const LevelStage &stage : stages)
+    if (stage.level <= level)
+      if (llvm::Error error = (this->*stage.stage)())
+        return error;
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+/// The module of the kernels; null where nothing is launched.
+Operation *Compilation::gpuModule() {
+  auto modules = module->getOps<gpu::GPUModuleOp>();
+  return modules.empty() ? nullptr : (*modules.begin()).getOperation();
+}
+
+llvm::Expected<std::string> Compilation::generateCode() {
+  if (!gpu)
+    return mlir::norm::translateToObject(*hostKernels);
+  Operation *kernels = gpuModule();
+  if (!kernels)
+    return llvm::createStringError(fileName + ": error: expects a computation "
+                                              "in '" +
+                                   manifest.entry + "' but got none");
+  return mlir::norm::translateToPTX(
+      cast<gpu::GPUModuleOp>(kernels),
+      {options.target, pipelineOptions.ptxVersion});
+}
+
+llvm::Expected<std::string> Compilation::printLLVM() {
+  if (!gpu)
+    return mlir::norm::translateToLLVM(*hostKernels);
+  Operation *kernels = gpuModule();
+  if (!kernels)
+    return std::string();
+  return mlir::norm::translateToLLVM(
+      cast<gpu::GPUModuleOp>(kernels),
+      {options.target, pipelineOptions.ptxVersion});
+}
+
+llvm::Expected<std::string> Compilation::print(Level level) {
+  if (llvm::Error error = lowerTo(level))
+    return std::move(error);
+  if (level == Level::LLVM)
+    return printLLVM();
+  std::string result;
+  llvm::raw_string_ostream stream(result);
+  module->print(stream);
+  stream << "\n";
+  return result;
+}
+
+llvm::Expected<Artifact> Compilation::compile() {
+  if (llvm::Error error = lowerTo(Level::LLVM))
+    return std::move(error);
+  llvm::Expected<std::string> code = generateCode();
+  if (!code)
+    return code.takeError();
+  return Artifact{std::move(manifest), std::move(*code),
+                  diagnostics.takeRemarks()};
+}

@@ -1,0 +1,74 @@
+//===- Compilation.h - One text on its way to code --------------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_LIB_COMPILER_COMPILATION_H
+#define NORM_LIB_COMPILER_COMPILATION_H
+
+#include "Diagnostics.h"
+#include "ManifestBuilder.h"
+
+#include "norm/Compiler/Compiler.h"
+#include "norm/Pipelines/Pipelines.h"
+#include "norm/Support/Targets.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace norm {
+
+/// The stages of one compilation, each of which needs the ones before.
+class Compilation {
+public:
+  Compilation(mlir::MLIRContext *context, llvm::StringRef text,
+              llvm::StringRef fileName, const CompileOptions &options);
+
+  llvm::Expected<Artifact> compile();
+  llvm::Expected<std::string> print(Level level);
+
+private:
+  llvm::Error checkOptions();
+  llvm::Error parse();
+  llvm::Error selectEntry();
+  llvm::Error lowerTo(Level level);
+
+  llvm::Error lowerToProgram();
+  llvm::Error lowerToScheduled();
+  llvm::Error lowerToTiled();
+  /// To `gpu.func`s, or on the host to functions; describes the launches.
+  llvm::Error lowerToKernels();
+  /// To the LLVM dialect: the `gpu.module`, or on the host `hostKernels`.
+  llvm::Error lowerToLLVM();
+  llvm::Expected<std::string> generateCode();
+  llvm::Expected<std::string> printLLVM();
+
+  llvm::Error
+  runPasses(mlir::ModuleOp module,
+            llvm::function_ref<void(mlir::OpPassManager &)> build);
+  /// Moves the kernels that are launched into a module of their own.
+  void separateHostKernels();
+  mlir::Operation *gpuModule();
+  llvm::StringRef nameOf(mlir::BlockArgument argument);
+
+  mlir::MLIRContext *context;
+  llvm::StringRef text;
+  llvm::StringRef fileName;
+  CompileOptions options;
+  DiagnosticCollector diagnostics;
+  mlir::norm::PipelineOptions pipelineOptions;
+  const GPUTarget *gpu = nullptr; ///< null on the host
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::OwningOpRef<mlir::ModuleOp> hostKernels;
+  mlir::func::FuncOp entry;
+  EntrySignature signature;
+  Manifest manifest;
+};
+
+} // namespace norm
+
+#endif // NORM_LIB_COMPILER_COMPILATION_H

@@ -1,0 +1,134 @@
+//===- ExtentFacts.cpp - Which extents are equal --------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ExtentFacts.h"
+
+#include "norm/Dialect/Norm/IR/Norm.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+using namespace norm;
+
+namespace {
+/// Classes of equal extents. A node is an axis of a tensor or a dim of a
+/// program.
+class ExtentClasses {
+public:
+  unsigned axis(Value value, unsigned number) {
+    return node({value.getAsOpaquePointer(), number});
+  }
+  unsigned dim(Operation *program, unsigned number) {
+    return node({program, number});
+  }
+  void join(unsigned a, unsigned b) { parent[find(a)] = find(b); }
+  unsigned find(unsigned node) {
+    while (parent[node] != node)
+      node = parent[node] = parent[parent[node]];
+    return node;
+  }
+
+private:
+  unsigned node(std::pair<const void *, unsigned> key) {
+    auto [it, isNew] = nodes.try_emplace(key, parent.size());
+    if (isNew)
+      parent.push_back(it->second);
+    return it->second;
+  }
+
+  llvm::DenseMap<std::pair<const void *, unsigned>, unsigned> nodes;
+  llvm::SmallVector<unsigned> parent;
+};
+} // namespace
+
+static int64_t rankOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type ? type.getRank() : 0;
+}
+
+static void joinProgram(ExtentClasses &classes, mlir::norm::GenericOp op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (rankOf(operand.get()) == 0)
+      continue;
+    for (auto [axis, expr] :
+         llvm::enumerate(op.getMap(operand.getOperandNumber()).getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        classes.join(classes.axis(operand.get(), axis),
+                     classes.dim(op, dim.getPosition()));
+  }
+  for (auto [result, output] : llvm::zip(op.getResults(), op.getOutputs()))
+    for (int64_t axis = 0; axis < rankOf(result); ++axis)
+      classes.join(classes.axis(result, axis), classes.axis(output, axis));
+}
+
+/// The sizes of an empty tensor, where they are those of other tensors.
+static void joinEmpty(ExtentClasses &classes, tensor::EmptyOp op) {
+  unsigned next = 0;
+  for (auto [axis, extent] : llvm::enumerate(op.getType().getShape())) {
+    if (ShapedType::isStatic(extent))
+      continue;
+    auto dim = op.getDynamicSizes()[next++].getDefiningOp<tensor::DimOp>();
+    std::optional<int64_t> from = dim ? dim.getConstantIndex() : std::nullopt;
+    if (from)
+      classes.join(classes.axis(op, axis), classes.axis(dim.getSource(), *from));
+  }
+}
+
+/// Axes that a reshape leaves alone.
+template <typename OpT>
+static void joinReshape(ExtentClasses &classes, OpT op, Value wide,
+                        Value narrow) {
+  for (auto [axis, group] : llvm::enumerate(op.getReassociationIndices()))
+    if (group.size() == 1)
+      classes.join(classes.axis(narrow, axis),
+                   classes.axis(wide, group.front()));
+}
+
+static void joinOp(ExtentClasses &classes, Operation *op) {
+  if (auto program = dyn_cast<mlir::norm::GenericOp>(op))
+    joinProgram(classes, program);
+  else if (auto empty = dyn_cast<tensor::EmptyOp>(op))
+    joinEmpty(classes, empty);
+  else if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    joinReshape(classes, collapse, collapse.getSrc(), collapse.getResult());
+  else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    joinReshape(classes, expand, expand.getResult(), expand.getSrc());
+  else if (auto cast = dyn_cast<tensor::CastOp>(op))
+    for (int64_t axis = 0;
+         axis < std::min(rankOf(cast.getSource()), rankOf(cast)); ++axis)
+      classes.join(classes.axis(cast, axis),
+                   classes.axis(cast.getSource(), axis));
+}
+
+std::vector<std::vector<std::optional<BufferDim>>>
+norm::findEqualExtents(func::FuncOp function) {
+  ExtentClasses classes;
+  function.walk([&](Operation *op) { joinOp(classes, op); });
+
+  SmallVector<Value> values(function.getArguments());
+  llvm::append_range(values,
+                     function.getBody().front().getTerminator()->getOperands());
+  llvm::DenseMap<unsigned, BufferDim> firsts;
+  std::vector<std::vector<std::optional<BufferDim>>> result(values.size());
+  for (auto [index, value] : llvm::enumerate(values)) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      continue;
+    // Found first, then entered: an argument's own axes aren't earlier ones.
+    for (auto [axis, extent] : llvm::enumerate(type.getShape())) {
+      auto first = firsts.find(classes.find(classes.axis(value, axis)));
+      bool known = ShapedType::isDynamic(extent) && first != firsts.end();
+      result[index].push_back(known ? std::optional(first->second)
+                                    : std::nullopt);
+    }
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      firsts.try_emplace(classes.find(classes.axis(value, axis)),
+                         BufferDim{unsigned(index), unsigned(axis)});
+  }
+  return result;
+}

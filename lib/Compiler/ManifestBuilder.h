@@ -1,0 +1,37 @@
+//===- ManifestBuilder.h - The manifest of compiled launches ----*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_LIB_COMPILER_MANIFESTBUILDER_H
+#define NORM_LIB_COMPILER_MANIFESTBUILDER_H
+
+#include "norm/Support/Manifest.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace norm {
+
+/// What is known of the entry before its results became arguments.
+struct EntrySignature {
+  std::vector<std::string> names; ///< of the arguments, then of the results
+  unsigned numArguments = 0;
+  /// See `findEqualExtents`.
+  std::vector<std::vector<std::optional<BufferDim>>> equals;
+};
+
+/// Fills the arguments, temporaries and kernels of `manifest` from the launches
+/// in `entry`, whose kernels have been converted for the target. Fails, with a
+/// diagnostic, where a launch can't be described.
+mlir::LogicalResult buildManifest(mlir::func::FuncOp entry,
+                                  const EntrySignature &signature,
+                                  Manifest &manifest);
+
+/// The element type of a manifest for an MLIR type; none if there is none.
+std::optional<DType> toDType(mlir::Type type);
+
+} // namespace norm
+
+#endif // NORM_LIB_COMPILER_MANIFESTBUILDER_H
