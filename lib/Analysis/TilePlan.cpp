@@ -93,15 +93,25 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   else if (leaves <= 4096)
     schedule.threads = 256;
   else
-    schedule.threads = 512;
-  schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
-  // Registers hold what a thread carries between phases, up to 256 bytes of it.
-  int64_t steps = llvm::divideCeil(leaves, schedule.threads);
-  if (facts.phases > 1 && steps * leaf * facts.heldBytes > 256) {
-    schedule.residency = Residency::Stream;
     schedule.threads = 1024;
+  // Bytes that a thread holds: at most half of the registers it can have.
+  auto held = [&] {
+    return llvm::divideCeil(leaves, schedule.threads) * leaf * facts.heldBytes;
+  };
+  if (schedule.threads == 1024 && held() > 128)
+    schedule.threads = 512;
+  if (facts.phases > 1 && held() > 256) {
+    schedule.threads = 1024;
+    int64_t shared = held() * schedule.threads;
+    schedule.residency = shared <= limits.sharedPerCta ? Residency::Shared
+                                                       : Residency::Stream;
   }
-  schedule.prefetch = steps <= 4;
+  schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
+  // Two CTAs on an SM rather than one.
+  if (leaves > 2048 && leaves <= 4096 &&
+      schedule.residency == Residency::Registers)
+    schedule.maxRegisters = 128;
+  schedule.prefetch = llvm::divideCeil(leaves, schedule.threads) <= 4;
   return schedule;
 }
 

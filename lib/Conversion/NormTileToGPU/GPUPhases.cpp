@@ -184,9 +184,23 @@ GPULowering::reduceChunk(PhaseOp phase, const Chunk &chunk) {
   if (failed(values))
     return failure();
   SmallVector<ReduceState> result;
-  for (auto [partial, value] : llvm::zip(phase.getPartials(), *values))
-    result.push_back(
-        emitterOf(partial).leaves(value, chunk.mask, plan.leaf));
+  for (auto [partial, value] : llvm::zip(phase.getPartials(), *values)) {
+    ReduceEmitter emitter = emitterOf(partial);
+    if (!chunk.mask || plan.hasPartialChunk()) {
+      result.push_back(emitter.leaves(value, chunk.mask, plan.leaf));
+      continue;
+    }
+    // All or nothing: the leaf of a whole chunk, or the identity. Cheaper than
+    // a mask on every element, above all where elements are counted.
+    ReduceState leaf = emitter.withCount(
+        emitter.leaves(value, Value(), plan.leaf));
+    ReduceState none = emitter.identity(0);
+    Value isColumn =
+        vector::ExtractOp::create(b, loc, chunk.mask, ArrayRef<int64_t>{0});
+    for (auto [part, neutral] : llvm::zip(leaf.parts, none.parts))
+      part = arith::SelectOp::create(b, loc, isColumn, part, neutral);
+    result.push_back(leaf);
+  }
   return result;
 }
 
