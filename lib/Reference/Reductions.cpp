@@ -232,13 +232,15 @@ static MomentBounds boundMerged(DType type, const ExactMoments &exact,
       std::fabs(exact.mean) + exact.meanBound, deviation);
   MomentBounds bounds;
   bounds.mean = unit * (depth * (exact.magnitude + exact.meanBound) +
-                        3 * std::sqrt(depth) * deviation);
+                        3 * std::sqrt(depth) * deviation) +
+                depth * halfUlp(type, 0);
   // The norm of the errors of all differences of means.
   double differences = unit * std::sqrt(count) * std::pow(depth, 1.5) /
                        std::sqrt(3.0) * (rootMeanSquare + 3 * deviation);
   double shifted = 2 * std::sqrt(m2High) * differences +
                    differences * differences;
-  bounds.m2 = shifted + (depth + 6) * unit * (m2High + shifted);
+  bounds.m2 = shifted + (depth + 6) * unit * (m2High + shifted) +
+              3 * count * halfUlp(type, 0);
   return bounds;
 }
 
