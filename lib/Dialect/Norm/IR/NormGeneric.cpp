@@ -453,9 +453,7 @@ LogicalResult GenericOp::verifyRegions() {
         return failure();
     }
   }
-  auto yield = dyn_cast<YieldOp>(getBlock()->getTerminator());
-  if (!yield)
-    return emitOpError("expects the body to end in 'norm.yield'");
+  auto yield = cast<YieldOp>(getBlock()->getTerminator());
   if (yield.getNumOperands() != getOutputs().size())
     return yield.emitOpError() << "expects " << getOutputs().size()
                                << " values but got "
