@@ -10,7 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
-using namespace norm;
+using namespace ::norm;
 
 std::optional<unsigned> BufferTrace::strideDim(unsigned axis) const {
   auto type = dyn_cast<MemRefType>(base.getType());

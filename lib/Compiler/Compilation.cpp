@@ -22,7 +22,7 @@
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
-using namespace norm;
+using namespace ::norm;
 
 Compilation::Compilation(MLIRContext *context, StringRef text,
                          StringRef fileName, const CompileOptions &options)

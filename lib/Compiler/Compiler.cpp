@@ -14,7 +14,7 @@
 
 #include "mlir/IR/MLIRContext.h"
 
-using namespace norm;
+using namespace ::norm;
 
 /// Dialects stay loaded between compilations.
 class Compiler::Impl {

@@ -11,7 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
-using namespace norm;
+using namespace ::norm;
 
 /// `file:line:col` of the first place in a text that `location` knows.
 static std::string printPlace(mlir::Location location,

@@ -13,7 +13,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 using namespace mlir;
-using namespace norm;
+using namespace ::norm;
 
 namespace {
 /// Classes of equal extents. A node is an axis of a tensor or a dim of a
@@ -105,8 +105,7 @@ static void joinOp(ExtentClasses &classes, Operation *op) {
                    classes.axis(cast.getSource(), axis));
 }
 
-std::vector<std::vector<std::optional<BufferDim>>>
-norm::findEqualExtents(func::FuncOp function) {
+std::vector<ExtentSources> (::norm::findEqualExtents)(func::FuncOp function) {
   ExtentClasses classes;
   function.walk([&](Operation *op) { joinOp(classes, op); });
 
@@ -114,7 +113,7 @@ norm::findEqualExtents(func::FuncOp function) {
   llvm::append_range(values,
                      function.getBody().front().getTerminator()->getOperands());
   llvm::DenseMap<unsigned, BufferDim> firsts;
-  std::vector<std::vector<std::optional<BufferDim>>> result(values.size());
+  std::vector<ExtentSources> result(values.size());
   for (auto [index, value] : llvm::enumerate(values)) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type)

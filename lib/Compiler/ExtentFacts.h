@@ -14,11 +14,13 @@
 
 namespace norm {
 
+/// For each extent of a tensor, where it's known from.
+using ExtentSources = std::vector<std::optional<BufferDim>>;
+
 /// For each argument and then each result of a function of programs on tensors,
 /// for each dynamic extent, the dimension of an earlier argument or result that
 /// it equals; none for static extents and where nothing is known.
-std::vector<std::vector<std::optional<BufferDim>>>
-findEqualExtents(mlir::func::FuncOp function);
+std::vector<ExtentSources> findEqualExtents(mlir::func::FuncOp function);
 
 } // namespace norm
 

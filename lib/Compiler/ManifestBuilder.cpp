@@ -16,12 +16,12 @@
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
-using namespace norm;
+using namespace ::norm;
 using mlir::norm_tile::KernelParam;
 using mlir::norm_tile::LaunchOp;
 using mlir::norm_tile::VariantAttr;
 
-std::optional<DType> norm::toDType(Type type) {
+std::optional<DType> (::norm::toDType)(Type type) {
   if (type.isIndex())
     return DType::I64;
   std::string text;
@@ -38,9 +38,9 @@ static std::string printAttribute(Attribute attribute) {
 
 namespace {
 /// Describes the launches of one function.
-class Builder {
+class ManifestBuilder {
 public:
-  Builder(func::FuncOp entry, const EntrySignature &signature,
+  ManifestBuilder(func::FuncOp entry, const EntrySignature &signature,
           Manifest &manifest)
       : entry(entry), signature(signature), manifest(manifest) {}
 
@@ -68,7 +68,7 @@ private:
 };
 } // namespace
 
-LogicalResult Builder::run() {
+LogicalResult ManifestBuilder::run() {
   for (BlockArgument argument : entry.getArguments())
     if (failed(addArgument(argument)))
       return failure();
@@ -95,7 +95,7 @@ LogicalResult Builder::run() {
 // Buffers
 //===----------------------------------------------------------------------===//
 
-LogicalResult Builder::addArgument(BlockArgument value) {
+LogicalResult ManifestBuilder::addArgument(BlockArgument value) {
   unsigned index = value.getArgNumber();
   Argument argument;
   argument.name = signature.names[index];
@@ -131,7 +131,7 @@ LogicalResult Builder::addArgument(BlockArgument value) {
 }
 
 /// Where a dynamic extent of a temporary comes from.
-FailureOr<TemporaryExtent> Builder::traceExtent(Operation *user, Value extent) {
+FailureOr<TemporaryExtent> ManifestBuilder::traceExtent(Operation *user, Value extent) {
   IntegerAttr constant;
   if (matchPattern(extent, m_Constant(&constant)))
     return TemporaryExtent(constant.getInt());
@@ -154,7 +154,7 @@ FailureOr<TemporaryExtent> Builder::traceExtent(Operation *user, Value extent) {
       .shape[dims.front()];
 }
 
-LogicalResult Builder::addTemporary(memref::AllocOp alloc) {
+LogicalResult ManifestBuilder::addTemporary(memref::AllocOp alloc) {
   MemRefType type = alloc.getType();
   std::optional<DType> dtype = toDType(type.getElementType());
   if (!dtype || !type.getLayout().isIdentity())
@@ -182,7 +182,7 @@ LogicalResult Builder::addTemporary(memref::AllocOp alloc) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-LogicalResult Builder::traceOperands(LaunchOp launch) {
+LogicalResult ManifestBuilder::traceOperands(LaunchOp launch) {
   traces.clear();
   for (Value operand : launch.getOperands()) {
     FailureOr<BufferTrace> trace = traceBuffer(operand);
@@ -197,7 +197,7 @@ LogicalResult Builder::traceOperands(LaunchOp launch) {
   return success();
 }
 
-void Builder::addBuffers(LaunchOp launch, Kernel &kernel) {
+void ManifestBuilder::addBuffers(LaunchOp launch, Kernel &kernel) {
   unsigned firstOutput = traces.size() - launch.getNumOutputs();
   for (auto [index, trace] : llvm::enumerate(traces)) {
     if (!isa<MemRefType>(trace.base.getType()))
@@ -210,7 +210,7 @@ void Builder::addBuffers(LaunchOp launch, Kernel &kernel) {
   }
 }
 
-FailureOr<Param> Builder::describeParam(LaunchOp launch,
+FailureOr<Param> ManifestBuilder::describeParam(LaunchOp launch,
                                         const KernelParam &param,
                                         const Kernel &kernel) {
   switch (param.kind) {
@@ -239,7 +239,7 @@ FailureOr<Param> Builder::describeParam(LaunchOp launch,
 }
 
 /// Bytes of shared memory that a GPU function declares by itself.
-uint64_t Builder::sharedBytes(StringRef symbol) {
+uint64_t ManifestBuilder::sharedBytes(StringRef symbol) {
   auto module = entry->getParentOfType<ModuleOp>();
   uint64_t bytes = 0;
   for (auto kernels : module.getOps<gpu::GPUModuleOp>())
@@ -254,7 +254,7 @@ uint64_t Builder::sharedBytes(StringRef symbol) {
 
 /// Whether chunks of columns of the operand are accessed. Of one with a single
 /// dim that isn't known for certain: it then counts as such.
-bool Builder::isWalked(LaunchOp launch, unsigned operand) {
+bool ManifestBuilder::isWalked(LaunchOp launch, unsigned operand) {
   auto type = dyn_cast<MemRefType>(launch.getOperands()[operand].getType());
   if (!type || type.getRank() == 0)
     return false;
@@ -265,7 +265,7 @@ bool Builder::isWalked(LaunchOp launch, unsigned operand) {
                     : extent == int64_t(launch.getColumns()));
 }
 
-Variant Builder::describeVariant(LaunchOp launch, VariantAttr attr) {
+Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
   Variant variant;
   variant.symbol = attr.getSymbol().str();
   variant.block = attr.getBlock();
@@ -291,7 +291,7 @@ Variant Builder::describeVariant(LaunchOp launch, VariantAttr attr) {
   return variant;
 }
 
-LogicalResult Builder::addKernel(LaunchOp launch) {
+LogicalResult ManifestBuilder::addKernel(LaunchOp launch) {
   if (failed(traceOperands(launch)))
     return failure();
   Kernel kernel;
@@ -322,8 +322,8 @@ LogicalResult Builder::addKernel(LaunchOp launch) {
   return success();
 }
 
-LogicalResult norm::buildManifest(func::FuncOp entry,
+LogicalResult (::norm::buildManifest)(func::FuncOp entry,
                                   const EntrySignature &signature,
                                   Manifest &manifest) {
-  return Builder(entry, signature, manifest).run();
+  return ManifestBuilder(entry, signature, manifest).run();
 }

@@ -8,7 +8,7 @@
 #ifndef NORM_LIB_COMPILER_MANIFESTBUILDER_H
 #define NORM_LIB_COMPILER_MANIFESTBUILDER_H
 
-#include "norm/Support/Manifest.h"
+#include "ExtentFacts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
@@ -19,7 +19,7 @@ struct EntrySignature {
   std::vector<std::string> names; ///< of the arguments, then of the results
   unsigned numArguments = 0;
   /// See `findEqualExtents`.
-  std::vector<std::vector<std::optional<BufferDim>>> equals;
+  std::vector<ExtentSources> equals;
 };
 
 /// Fills the arguments, temporaries and kernels of `manifest` from the launches

@@ -1,0 +1,319 @@
+//===- NormCompile.cpp - norm-compile -------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// norm-compile: MLIR text to one of the levels of the IR, PTX, a cubin or a
+// host object, and the manifest of the result.
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Tools/Tools.h"
+
+#include "norm/Compiler/Compiler.h"
+#include "norm/Support/Targets.h"
+#include "norm/Support/Version.h"
+#include "norm/Target/Cubin.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace norm;
+
+static constexpr llvm::StringLiteral kUsage =
+    R"(usage: norm-compile INPUT [--emit=FORM] [--target=TARGET] [-o OUTPUT]
+                    [--manifest FILE] [--entry NAME] [--schedule FIELDS]
+                    [--ptx-version N]
+
+INPUT, OUTPUT and FILE are paths; - is the standard input or output.
+  --emit      norm, program, scheduled, tiled, gpu, nvvm, llvm: the IR at a level
+              ptx, cubin, object: code; by default ptx, or object for the host
+  --target    host, or sm_80 to sm_121; by default sm_90, or host for object
+  -o          where the result goes; by default -
+  --manifest  where the manifest of the code goes
+  --entry     the function; by default the only public one, or main
+  --schedule  fields that override the model's, as in 'threads=256'
+  --ptx-version  80 for PTX 8.0; by default the first that has the target
+  --version, --help
+)";
+
+namespace {
+/// What is written.
+enum class Form { Default, Level, PTX, Cubin, Object };
+
+struct Options {
+  std::string input;
+  std::string output = "-";
+  std::string manifest;
+  Form form = Form::Default;
+  Level level = Level::Norm; ///< for Form::Level
+  CompileOptions compile;
+  bool help = false;
+  bool version = false;
+};
+
+/// Takes the options apart: `--name=value` and `--name value`.
+class CommandLine {
+public:
+  CommandLine(int argc, char **argv)
+      : arguments(argv + std::min(argc, 1), argv + argc) {}
+
+  llvm::Expected<Options> parse();
+
+private:
+  llvm::Error parseOne(llvm::StringRef argument);
+  /// The value of option `name`, of which `argument` may hold a `=value`.
+  llvm::Error takeValue(llvm::StringRef argument, llvm::StringRef name,
+                        std::string &value);
+  llvm::Error parseForm(llvm::StringRef text);
+
+  llvm::ArrayRef<char *> arguments;
+  size_t next = 0;
+  Options options;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Command line
+//===----------------------------------------------------------------------===//
+
+llvm::Error CommandLine::takeValue(llvm::StringRef argument,
+                                   llvm::StringRef name, std::string &value) {
+  if (argument.size() > name.size()) {
+    value = argument.drop_front(name.size() + 1).str();
+    return llvm::Error::success();
+  }
+  if (next == arguments.size())
+    return llvm::createStringError("option " + name +
+                                   " expects a value but got none");
+  value = arguments[next++];
+  return llvm::Error::success();
+}
+
+llvm::Error CommandLine::parseForm(llvm::StringRef text) {
+  constexpr int bad = -1, ptx = -2, cubin = -3, object = -4;
+  int form = llvm::StringSwitch<int>(text)
+                 .Case("norm", int(Level::Norm))
+                 .Case("program", int(Level::Program))
+                 .Case("scheduled", int(Level::Scheduled))
+                 .Case("tiled", int(Level::Tiled))
+                 .Case("gpu", int(Level::GPU))
+                 .Case("nvvm", int(Level::NVVM))
+                 .Case("llvm", int(Level::LLVM))
+                 .Case("ptx", ptx)
+                 .Case("cubin", cubin)
+                 .Case("object", object)
+                 .Default(bad);
+  switch (form) {
+  case bad:
+    return llvm::createStringError(
+        "option --emit expects norm, program, scheduled, tiled, gpu, nvvm, "
+        "llvm, ptx, cubin or object but got '" +
+        text + "'");
+  case ptx:
+    options.form = Form::PTX;
+    break;
+  case cubin:
+    options.form = Form::Cubin;
+    break;
+  case object:
+    options.form = Form::Object;
+    break;
+  default:
+    options.form = Form::Level;
+    options.level = Level(form);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error CommandLine::parseOne(llvm::StringRef argument) {
+  llvm::StringRef name = argument.take_until([](char c) { return c == '='; });
+  if (name == "--help" || name == "-h")
+    return options.help = true, llvm::Error::success();
+  if (name == "--version")
+    return options.version = true, llvm::Error::success();
+
+  std::string *value = llvm::StringSwitch<std::string *>(name)
+                           .Case("-o", &options.output)
+                           .Case("--manifest", &options.manifest)
+                           .Case("--target", &options.compile.target)
+                           .Case("--entry", &options.compile.entry)
+                           .Case("--schedule", &options.compile.schedule)
+                           .Default(nullptr);
+  if (value)
+    return takeValue(argument, name, *value);
+  std::string text;
+  if (name == "--emit") {
+    if (llvm::Error error = takeValue(argument, name, text))
+      return error;
+    return parseForm(text);
+  }
+  if (name == "--ptx-version") {
+    if (llvm::Error error = takeValue(argument, name, text))
+      return error;
+    if (llvm::StringRef(text).getAsInteger(10, options.compile.ptxVersion))
+      return llvm::createStringError(
+          "option --ptx-version expects a number such as 80 but got '" + text +
+          "'");
+    return llvm::Error::success();
+  }
+  if (argument.starts_with("-") && argument != "-")
+    return llvm::createStringError("unknown option '" + argument +
+                                   "', see --help");
+  if (!options.input.empty())
+    return llvm::createStringError("expects one input but got '" +
+                                   options.input + "' and '" + argument + "'");
+  options.input = argument.str();
+  return llvm::Error::success();
+}
+
+/// Fills in what follows from the rest.
+static llvm::Error complete(Options &options) {
+  std::string &target = options.compile.target;
+  if (target.empty())
+    target = options.form == Form::Object ? "host" : "sm_90";
+  if (llvm::Error error = checkTargetName(target))
+    return error;
+  bool isHost = target == "host";
+  if (options.form == Form::Default)
+    options.form = isHost ? Form::Object : Form::PTX;
+  bool wantsGPU = options.form == Form::PTX || options.form == Form::Cubin;
+  if (wantsGPU && isHost)
+    return llvm::createStringError("ptx and cubin expect a GPU target but got "
+                                   "host");
+  if (options.form == Form::Object && !isHost)
+    return llvm::createStringError("object expects target host but got " +
+                                   target);
+  if (options.form == Form::Level && !options.manifest.empty())
+    return llvm::createStringError(
+        "--manifest expects --emit=ptx, cubin or object");
+  if (options.input.empty())
+    return llvm::createStringError("expects an input but got none, see --help");
+  return llvm::Error::success();
+}
+
+llvm::Expected<Options> CommandLine::parse() {
+  options.compile.target.clear();
+  while (next < arguments.size())
+    if (llvm::Error error = parseOne(arguments[next++]))
+      return std::move(error);
+  if (!options.help && !options.version)
+    if (llvm::Error error = complete(options))
+      return std::move(error);
+  return options;
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+/// Writes the whole content or nothing: a file appears under its name only once
+/// it's complete.
+static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
+  if (path == "-") {
+    llvm::outs() << content;
+    llvm::outs().flush();
+    std::error_code code = llvm::outs().error();
+    llvm::outs().clear_error();
+    return code ? llvm::createStringError("can't write to the standard output: " +
+                                          code.message())
+                : llvm::Error::success();
+  }
+  llvm::Error error = llvm::writeToOutput(
+      path, [&](llvm::raw_ostream &stream) -> llvm::Error {
+        stream << content;
+        return llvm::Error::success();
+      });
+  if (error)
+    return llvm::createStringError("can't write '" + path +
+                                   "': " + llvm::toString(std::move(error)));
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation
+//===----------------------------------------------------------------------===//
+
+/// What the assembler says of each variant.
+static void addUsage(Manifest &manifest, const Cubin &cubin) {
+  for (Kernel &kernel : manifest.kernels)
+    for (Variant &variant : kernel.variants)
+      if (const KernelUsage *usage = cubin.find(variant.symbol)) {
+        variant.registers = usage->registers;
+        variant.spillBytes = usage->spillBytes;
+        variant.staticShared = usage->staticShared;
+      }
+}
+
+static llvm::Error compileCode(const Options &options, llvm::StringRef text,
+                               llvm::StringRef fileName) {
+  llvm::Expected<Artifact> artifact =
+      Compiler().compile(text, fileName, options.compile);
+  if (!artifact)
+    return artifact.takeError();
+  for (const std::string &remark : artifact->remarks)
+    llvm::errs() << remark << "\n";
+  if (options.form == Form::Cubin) {
+    llvm::Expected<Cubin> cubin =
+        assembleCubin(artifact->code, options.compile.target);
+    if (!cubin)
+      return cubin.takeError();
+    addUsage(artifact->manifest, *cubin);
+    artifact->code = std::move(cubin->code);
+  }
+  if (llvm::Error error = writeFile(options.output, artifact->code))
+    return error;
+  if (options.manifest.empty())
+    return llvm::Error::success();
+  return writeFile(options.manifest, printManifest(artifact->manifest));
+}
+
+static llvm::Error run(const Options &options) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
+  if (!buffer)
+    return llvm::createStringError("can't read '" + options.input +
+                                   "': " + buffer.getError().message());
+  llvm::StringRef text = (*buffer)->getBuffer();
+  std::string fileName = options.input == "-" ? "<stdin>" : options.input;
+  if (options.form != Form::Level)
+    return compileCode(options, text, fileName);
+  llvm::Expected<std::string> printed =
+      Compiler().print(text, fileName, options.compile, options.level);
+  if (!printed)
+    return printed.takeError();
+  return writeFile(options.output, *printed);
+}
+
+/// A diagnostic has its own place and severity; other errors get one here.
+static void printError(llvm::Error error) {
+  std::string text = llvm::toString(std::move(error));
+  bool isDiagnostic =
+      llvm::StringRef(text).split('\n').first.contains(": error: ");
+  llvm::errs() << (isDiagnostic ? "" : "error: ") << text << "\n";
+}
+
+int norm::tools::normCompileMain(int argc, char **argv) {
+  llvm::Expected<Options> options = CommandLine(argc, argv).parse();
+  if (!options) {
+    printError(options.takeError());
+    return ExitBadInput;
+  }
+  if (options->help || options->version) {
+    if (options->help)
+      llvm::outs() << kUsage;
+    else
+      llvm::outs() << versionLine() << "\n";
+    return ExitSuccess;
+  }
+  if (llvm::Error error = run(*options)) {
+    printError(std::move(error));
+    return ExitBadInput;
+  }
+  return ExitSuccess;
+}
