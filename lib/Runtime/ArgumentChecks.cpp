@@ -231,8 +231,7 @@ llvm::Error Checker::overlap(unsigned index, unsigned other) {
                     manifest.describe(other));
   if (!sameMemory(a, b))
     return fail(manifest, index,
-                "expects to be the same memory as " +
-                    manifest.describe(other) +
+                "expects to be the same memory as " + manifest.describe(other) +
                     " or apart from it but overlaps it in part");
   return llvm::Error::success();
 }

@@ -50,8 +50,8 @@ DeviceContext::open(unsigned ordinal, llvm::StringRef library) {
     return llvm::make_error<NoDeviceError>(
         "no device cuda:" + std::to_string(ordinal) + ": the driver has " +
         std::to_string(count) + (count == 1 ? " device" : " devices"));
-  if (llvm::Error error = cu.check(
-          cu.deviceGet(&context->device, int(ordinal)), "cuDeviceGet"))
+  if (llvm::Error error =
+          cu.check(cu.deviceGet(&context->device, int(ordinal)), "cuDeviceGet"))
     return error;
   if (llvm::Error error = context->readProperties())
     return error;
@@ -80,9 +80,9 @@ DeviceContext::~DeviceContext() {
 
 llvm::Error DeviceContext::readProperties() {
   char text[256] = {};
-  if (llvm::Error error = table->check(
-          table->deviceGetName(text, sizeof(text) - 1, device),
-          "cuDeviceGetName"))
+  if (llvm::Error error =
+          table->check(table->deviceGetName(text, sizeof(text) - 1, device),
+                       "cuDeviceGetName"))
     return error;
   props.name = text;
   if (llvm::Error error = table->check(table->driverGetVersion(&props.driver),
@@ -121,9 +121,9 @@ CudaBuffer::create(std::shared_ptr<DeviceContext> context, uint64_t bytes,
   if (llvm::Error error = context->makeCurrent())
     return error;
   // The driver refuses 0 bytes, and aligns to 256 or more.
-  uint64_t total = llvm::SaturatingAdd(std::max<uint64_t>(bytes, 1),
-                                       llvm::SaturatingAdd(misalignment,
-                                                           kAlignment));
+  uint64_t total =
+      llvm::SaturatingAdd(std::max<uint64_t>(bytes, 1),
+                          llvm::SaturatingAdd(misalignment, kAlignment));
   Address memory = 0;
   if (llvm::Error error =
           cu.check(cu.memAlloc(&memory, size_t(total)),
@@ -153,9 +153,9 @@ LoadedModule::load(std::shared_ptr<DeviceContext> context,
   void *values[] = {infoLog.data(), reinterpret_cast<void *>(kLogBytes),
                     errorLog.data(), reinterpret_cast<void *>(kLogBytes)};
   Module loaded = nullptr;
-  Status status = cu.moduleLoadDataEx(&loaded, terminated.c_str(),
-                                      unsigned(std::size(options)), options,
-                                      values);
+  Status status =
+      cu.moduleLoadDataEx(&loaded, terminated.c_str(),
+                          unsigned(std::size(options)), options, values);
   if (llvm::Error error = cu.check(status, "cuModuleLoadDataEx")) {
     errorLog.back() = infoLog.back() = '\0';
     std::string message = llvm::toString(std::move(error));
@@ -179,9 +179,9 @@ llvm::Expected<Function>
 LoadedModule::function(const std::string &symbol) const {
   const Driver &cu = context->driver();
   Function function = nullptr;
-  if (llvm::Error error = cu.check(
-          cu.moduleGetFunction(&function, loaded, symbol.c_str()),
-          "cuModuleGetFunction of '" + symbol + "'"))
+  if (llvm::Error error =
+          cu.check(cu.moduleGetFunction(&function, loaded, symbol.c_str()),
+                   "cuModuleGetFunction of '" + symbol + "'"))
     return error;
   return function;
 }

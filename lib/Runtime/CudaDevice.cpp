@@ -87,8 +87,7 @@ llvm::Error CudaLaunch::enqueue(KernelLaunch &kernel) {
   llvm::SmallVector<void *, 16> params;
   for (uint64_t &slot : kernel.params)
     params.push_back(&slot);
-  return launch(variant,
-                code->kernels[kernel.kernel][kernel.variant].function,
+  return launch(variant, code->kernels[kernel.kernel][kernel.variant].function,
                 unsigned(groups * variant.cluster), params.data());
 }
 
@@ -140,9 +139,9 @@ public:
     for (auto [kernel, variants] :
          llvm::zip(description.kernels, code->kernels))
       for (auto [variant, loaded] : llvm::zip(kernel.variants, variants))
-        lines.push_back(llvm::formatv(
-            "{0}: {1} registers, {2} bytes of local memory", variant.symbol,
-            loaded.registers, loaded.localBytes));
+        lines.push_back(
+            llvm::formatv("{0}: {1} registers, {2} bytes of local memory",
+                          variant.symbol, loaded.registers, loaded.localBytes));
     return lines;
   }
 
@@ -160,16 +159,16 @@ private:
 llvm::Expected<std::unique_ptr<PreparedLaunch>>
 CudaExecutable::prepare(llvm::ArrayRef<BoundArgument> arguments) {
   std::vector<std::unique_ptr<CudaBuffer>> owned;
-  llvm::Expected<LaunchPlan> plan = planLaunch(
-      description, arguments, workspace->address(),
-      [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-        llvm::Expected<std::unique_ptr<CudaBuffer>> buffer =
-            CudaBuffer::create(code->context, bytes, 0);
-        if (!buffer)
-          return buffer.takeError();
-        owned.push_back(std::move(*buffer));
-        return owned.back()->address();
-      });
+  llvm::Expected<LaunchPlan> plan =
+      planLaunch(description, arguments, workspace->address(),
+                 [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+                   llvm::Expected<std::unique_ptr<CudaBuffer>> buffer =
+                       CudaBuffer::create(code->context, bytes, 0);
+                   if (!buffer)
+                     return buffer.takeError();
+                   owned.push_back(std::move(*buffer));
+                   return owned.back()->address();
+                 });
   if (!plan)
     return plan.takeError();
   return std::make_unique<CudaLaunch>(code, description, std::move(*plan),
@@ -259,10 +258,10 @@ llvm::Error CudaDevice::copyIn(Buffer &buffer, uint64_t offset,
   const Driver &cu = context->driver();
   if (llvm::Error error = context->makeCurrent())
     return error;
-  if (llvm::Error error = cu.check(
-          cu.memcpyHtoDAsync(buffer.address() + offset, bytes.data(),
-                             bytes.size(), context->stream()),
-          "cuMemcpyHtoDAsync"))
+  if (llvm::Error error =
+          cu.check(cu.memcpyHtoDAsync(buffer.address() + offset, bytes.data(),
+                                      bytes.size(), context->stream()),
+                   "cuMemcpyHtoDAsync"))
     return error;
   // The source belongs to the caller, who may free it at once.
   return context->synchronize();
@@ -277,10 +276,10 @@ llvm::Error CudaDevice::copyOut(llvm::MutableArrayRef<uint8_t> bytes,
   const Driver &cu = context->driver();
   if (llvm::Error error = context->makeCurrent())
     return error;
-  if (llvm::Error error = cu.check(
-          cu.memcpyDtoHAsync(bytes.data(), buffer.address() + offset,
-                             bytes.size(), context->stream()),
-          "cuMemcpyDtoHAsync"))
+  if (llvm::Error error =
+          cu.check(cu.memcpyDtoHAsync(bytes.data(), buffer.address() + offset,
+                                      bytes.size(), context->stream()),
+                   "cuMemcpyDtoHAsync"))
     return error;
   return context->synchronize();
 }
@@ -290,8 +289,8 @@ llvm::Error CudaDevice::checkTarget(const Manifest &manifest) const {
   llvm::StringRef arch = manifest.target;
   int have = props.major * 10 + props.minor, want = 0;
   bool specific = arch.ends_with("a") || arch.ends_with("f");
-  bool valid = arch.consume_front("sm_") &&
-               !arch.rtrim("af").getAsInteger(10, want);
+  bool valid =
+      arch.consume_front("sm_") && !arch.rtrim("af").getAsInteger(10, want);
   // Code for a plain target runs on every later one; for an architecture's
   // own features ("a"), on that one alone.
   if (!valid || want > have || (specific && want != have))
@@ -305,8 +304,8 @@ llvm::Error CudaDevice::checkTarget(const Manifest &manifest) const {
   return llvm::Error::success();
 }
 
-llvm::Expected<CudaVariant>
-CudaDevice::loadVariant(const LoadedModule &module, const Variant &variant) {
+llvm::Expected<CudaVariant> CudaDevice::loadVariant(const LoadedModule &module,
+                                                    const Variant &variant) {
   const Driver &cu = context->driver();
   CudaVariant loaded;
   if (llvm::Error error =
@@ -321,9 +320,10 @@ CudaDevice::loadVariant(const LoadedModule &module, const Variant &variant) {
                     "cuFuncSetAttribute of '" + variant.symbol + "'");
   };
   int threads = 0, shared = 0;
-  for (auto [attribute, value] :
-       {std::pair(kMaxThreadsPerBlock, &threads), {kSharedSizeBytes, &shared},
-        {kNumRegs, &loaded.registers}, {kLocalSizeBytes, &loaded.localBytes}})
+  for (auto [attribute, value] : {std::pair(kMaxThreadsPerBlock, &threads),
+                                  {kSharedSizeBytes, &shared},
+                                  {kNumRegs, &loaded.registers},
+                                  {kLocalSizeBytes, &loaded.localBytes}})
     if (llvm::Error error = get(attribute, *value))
       return error;
   if (variant.block > unsigned(threads))
@@ -339,8 +339,8 @@ CudaDevice::loadVariant(const LoadedModule &module, const Variant &variant) {
         llvm::Twine(allowed) + " bytes of shared memory per CTA but got " +
         llvm::Twine(needed));
   if (needed > kDefaultShared)
-    if (llvm::Error error = set(kMaxDynamicSharedSizeBytes,
-                                int(variant.dynamicShared)))
+    if (llvm::Error error =
+            set(kMaxDynamicSharedSizeBytes, int(variant.dynamicShared)))
       return error;
   if (variant.cluster > kPortableCluster)
     if (llvm::Error error = set(kNonPortableClusterSizeAllowed, 1))
@@ -391,8 +391,7 @@ llvm::Expected<CopyRate> CudaDevice::measureCopyRate(uint64_t bytes) {
   if (size == 0)
     return llvm::createStringError("expects memory for measuring copies but "
                                    "got " +
-                                   llvm::Twine(uint64_t(free)) +
-                                   " bytes free");
+                                   llvm::Twine(uint64_t(free)) + " bytes free");
   llvm::Expected<std::unique_ptr<CudaBuffer>> from =
       CudaBuffer::create(context, size, 0);
   if (!from)
@@ -405,17 +404,14 @@ llvm::Expected<CopyRate> CudaDevice::measureCopyRate(uint64_t bytes) {
     return error;
   TimingOptions options;
   options.launches = 20;
-  llvm::Expected<Timing> timing =
-      timeOnStream(context, 2 * size, options, [&] {
-        return cu.check(cu.memcpyDtoDAsync((*to)->address(),
-                                           (*from)->address(), size_t(size),
-                                           context->stream()),
-                        "cuMemcpyDtoDAsync");
-      });
+  llvm::Expected<Timing> timing = timeOnStream(context, 2 * size, options, [&] {
+    return cu.check(cu.memcpyDtoDAsync((*to)->address(), (*from)->address(),
+                                       size_t(size), context->stream()),
+                    "cuMemcpyDtoDAsync");
+  });
   // Whatever happened, the copies must end before their memory is freed.
   if (llvm::Error error =
-          llvm::joinErrors(timing ? llvm::Error::success()
-                                  : timing.takeError(),
+          llvm::joinErrors(timing ? llvm::Error::success() : timing.takeError(),
                            context->synchronize()))
     return error;
   return CopyRate{2.0 * double(size) / (timing->median() * 1e6), size};
@@ -430,17 +426,4 @@ norm::openCudaDevice(unsigned ordinal, llvm::StringRef library) {
   if (!context)
     return context.takeError();
   return std::make_unique<CudaDevice>(ordinal, std::move(*context));
-}
-
-unsigned norm::newestPtxVersion(unsigned driverVersion) {
-  // {first driver version, PTX version}
-  static constexpr std::pair<unsigned, unsigned> kReleases[] = {
-      {13000, 90}, {12090, 88}, {12080, 87}, {12070, 86}, {12050, 85},
-      {12040, 84}, {12030, 83}, {12020, 82}, {12010, 81}, {12000, 80},
-      {11080, 78}, {11070, 77}, {11060, 76}, {11050, 75}, {11040, 74},
-      {11030, 73}, {11020, 72}, {11010, 71}, {11000, 70}};
-  for (auto [driver, ptx] : kReleases)
-    if (driverVersion >= driver)
-      return ptx;
-  return 0;
 }

@@ -34,8 +34,8 @@ Driver::load(llvm::StringRef library) {
   NORM_CUDA_CALLS(NORM_CUDA_FIND)
 #undef NORM_CUDA_FIND
   if (!missing.empty())
-    return llvm::make_error<NoDeviceError>("no usable CUDA driver: " +
-                                           library.str() + " lacks " + missing);
+    return llvm::make_error<NoDeviceError>(
+        "no usable CUDA driver: " + library.str() + " lacks " + missing);
   return driver;
 }
 

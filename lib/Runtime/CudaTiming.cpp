@@ -98,10 +98,10 @@ CacheFlusher::create(std::shared_ptr<DeviceContext> context) {
           CudaBuffer::create(context, bytes, 0).moveInto(flusher->memory))
     return error;
   const Driver &cu = context->driver();
-  if (llvm::Error error = cu.check(
-          cu.memsetD8Async(flusher->memory->address(), 0, size_t(bytes),
-                           context->stream()),
-          "cuMemsetD8Async"))
+  if (llvm::Error error =
+          cu.check(cu.memsetD8Async(flusher->memory->address(), 0,
+                                    size_t(bytes), context->stream()),
+                   "cuMemsetD8Async"))
     return error;
   return flusher;
 }

@@ -71,11 +71,10 @@ private:
                                             : DataSpec::Distribution::Uniform;
       return llvm::Error::success();
     }
-    for (auto [name, target] :
-         {std::pair(llvm::StringRef("mean"), &spec.mean),
-          {"std", &spec.deviation},
-          {"low", &spec.low},
-          {"high", &spec.high}})
+    for (auto [name, target] : {std::pair(llvm::StringRef("mean"), &spec.mean),
+                                {"std", &spec.deviation},
+                                {"low", &spec.low},
+                                {"high", &spec.high}})
       if (key == name)
         return readNumber(value, key, *target);
     return unexpected(
@@ -153,8 +152,7 @@ llvm::Expected<DataSpec> DataSpec::parse(llvm::StringRef text) {
   text.split(parts, ':');
   llvm::StringRef form = parts.front();
   bool zeros = form == "zeros", ones = form == "ones", full = form == "full";
-  bool generated =
-      zeros || ones || full || form == "random" || form == "iota";
+  bool generated = zeros || ones || full || form == "random" || form == "iota";
   if (!generated) {
     if (parts.size() == 1 && !text.empty() && !text.getAsDouble(spec.value)) {
       spec.kind = Kind::Scalar;
@@ -194,8 +192,7 @@ llvm::Expected<DataSpec> DataSpec::parse(llvm::StringRef text) {
   return spec;
 }
 
-llvm::Expected<HostTensor> DataSpec::make(DType dtype,
-                                          Workers &workers) const {
+llvm::Expected<HostTensor> DataSpec::make(DType dtype, Workers &workers) const {
   if (kind == Kind::Scalar)
     return unexpected("a tensor", "a number");
   if (kind == Kind::File) {

@@ -48,8 +48,7 @@ llvm::Error Executable::launch(llvm::ArrayRef<BoundArgument> arguments) {
   return llvm::joinErrors(std::move(error), synchronize());
 }
 
-llvm::Expected<std::unique_ptr<Device>>
-norm::openDevice(llvm::StringRef name) {
+llvm::Expected<std::unique_ptr<Device>> norm::openDevice(llvm::StringRef name) {
   if (name == "host")
     return openHostDevice();
   if (name == "auto") {

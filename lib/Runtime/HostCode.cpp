@@ -24,8 +24,8 @@ struct HostCode::Session {
       : session(std::move(control)), linker(session) {
     // By default the session prints errors that have no caller.
     session.setErrorReporter([this](llvm::Error error) {
-      reported += (reported.empty() ? "" : "; ") +
-                  llvm::toString(std::move(error));
+      reported +=
+          (reported.empty() ? "" : "; ") + llvm::toString(std::move(error));
     });
   }
   ~Session() { llvm::consumeError(session.endSession()); }

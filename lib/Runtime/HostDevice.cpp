@@ -52,12 +52,12 @@ llvm::Expected<std::unique_ptr<HostBuffer>>
 allocateHost(uint64_t bytes, uint64_t misalignment) {
   uint64_t total = llvm::SaturatingAdd(bytes, misalignment);
   // A size near 2^64 is no size at all; aligned_alloc takes multiples only.
-  void *memory = total < (uint64_t(1) << 62)
-                     ? std::aligned_alloc(kAlignment,
-                                          llvm::alignTo(std::max<uint64_t>(
-                                                            total, 1),
-                                                        kAlignment))
-                     : nullptr;
+  void *memory =
+      total < (uint64_t(1) << 62)
+          ? std::aligned_alloc(
+                kAlignment,
+                llvm::alignTo(std::max<uint64_t>(total, 1), kAlignment))
+          : nullptr;
   if (!memory)
     return llvm::createStringError("expects " + llvm::Twine(bytes) +
                                    " bytes of host memory but got none");
@@ -128,16 +128,16 @@ public:
   llvm::Expected<std::unique_ptr<PreparedLaunch>>
   prepare(llvm::ArrayRef<BoundArgument> arguments) override {
     std::vector<std::unique_ptr<HostBuffer>> owned;
-    llvm::Expected<LaunchPlan> plan = planLaunch(
-        description, arguments, workspace->address(),
-        [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-          llvm::Expected<std::unique_ptr<HostBuffer>> buffer =
-              allocateHost(bytes, 0);
-          if (!buffer)
-            return buffer.takeError();
-          owned.push_back(std::move(*buffer));
-          return owned.back()->address();
-        });
+    llvm::Expected<LaunchPlan> plan =
+        planLaunch(description, arguments, workspace->address(),
+                   [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+                     llvm::Expected<std::unique_ptr<HostBuffer>> buffer =
+                         allocateHost(bytes, 0);
+                     if (!buffer)
+                       return buffer.takeError();
+                     owned.push_back(std::move(*buffer));
+                     return owned.back()->address();
+                   });
     if (!plan)
       return plan.takeError();
     return std::make_unique<HostLaunch>(workers, code, std::move(*plan),
@@ -257,8 +257,7 @@ HostDevice::load(llvm::StringRef code, const Manifest &manifest) {
   if (!workspace)
     return workspace.takeError();
   std::memset((*workspace)->data(), 0, manifest.workspace.bytes);
-  return std::make_unique<HostExecutable>(manifest, workers,
-                                          std::move(*linked),
+  return std::make_unique<HostExecutable>(manifest, workers, std::move(*linked),
                                           std::move(*workspace));
 }
 
@@ -288,7 +287,6 @@ llvm::Expected<CopyRate> HostDevice::measureCopyRate(uint64_t bytes) {
 
 } // namespace
 
-llvm::Expected<std::unique_ptr<Device>>
-norm::openHostDevice(unsigned threads) {
+llvm::Expected<std::unique_ptr<Device>> norm::openHostDevice(unsigned threads) {
   return std::make_unique<HostDevice>(threads);
 }

@@ -33,9 +33,10 @@ pitchedStrides(llvm::ArrayRef<int64_t> shape, int64_t pitch) {
   return strides;
 }
 
-llvm::Expected<HostTensor>
-HostTensor::create(DType dtype, llvm::ArrayRef<int64_t> shape,
-                   const Placement &placement, Workers &workers) {
+llvm::Expected<HostTensor> HostTensor::create(DType dtype,
+                                              llvm::ArrayRef<int64_t> shape,
+                                              const Placement &placement,
+                                              Workers &workers) {
   llvm::Expected<int64_t> count = norm::numElements(shape);
   if (!count)
     return count.takeError();
@@ -51,10 +52,9 @@ HostTensor::create(DType dtype, llvm::ArrayRef<int64_t> shape,
         printShape(shape));
   int64_t pitch = placement.pitch.value_or(tensor.numColumns);
   if (pitch < tensor.numColumns)
-    return llvm::createStringError(
-        "expects a pitch of at least the row's " +
-        llvm::Twine(tensor.numColumns) + " elements but got " +
-        llvm::Twine(pitch));
+    return llvm::createStringError("expects a pitch of at least the row's " +
+                                   llvm::Twine(tensor.numColumns) +
+                                   " elements but got " + llvm::Twine(pitch));
   if (placement.offset < 0)
     return llvm::createStringError("expects an offset of 0 or more but got " +
                                    llvm::Twine(placement.offset));
@@ -112,9 +112,8 @@ BoundArgument HostTensor::bind(uint64_t address) const {
 }
 
 static bool isPoison(const uint8_t *begin, const uint8_t *end) {
-  return std::all_of(begin, end, [](uint8_t byte) {
-    return byte == HostTensor::kPoison;
-  });
+  return std::all_of(begin, end,
+                     [](uint8_t byte) { return byte == HostTensor::kPoison; });
 }
 
 bool HostTensor::guardsIntact() const {

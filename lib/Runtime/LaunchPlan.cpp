@@ -141,8 +141,8 @@ llvm::Expected<uint64_t> Planner::elementBytes(unsigned buffer) const {
 
 llvm::Expected<uint64_t> Planner::minimalBytes(const Kernel &kernel) const {
   uint64_t total = 0;
-  for (llvm::ArrayRef<unsigned> list : {llvm::ArrayRef(kernel.reads),
-                                        llvm::ArrayRef(kernel.writes)})
+  for (llvm::ArrayRef<unsigned> list :
+       {llvm::ArrayRef(kernel.reads), llvm::ArrayRef(kernel.writes)})
     for (unsigned buffer : list) {
       llvm::Expected<uint64_t> bytes = elementBytes(buffer);
       if (!bytes)
@@ -178,10 +178,10 @@ bool Planner::holds(const AlignmentRequirement &requirement) const {
   if (buffer.address % requirement.alignment != 0)
     return false;
   for (size_t dim = 0; dim + 1 < buffer.shape.size(); ++dim)
-    if (buffer.shape[dim] > 1 &&
-        uint64_t(buffer.strides[dim]) * byteSize(buffer.dtype) %
-                requirement.alignment !=
-            0)
+    if (buffer.shape[dim] > 1 && uint64_t(buffer.strides[dim]) *
+                                         byteSize(buffer.dtype) %
+                                         requirement.alignment !=
+                                     0)
       return false;
   return true;
 }
@@ -215,8 +215,7 @@ llvm::Expected<KernelLaunch> Planner::plan(unsigned index) const {
   if (llvm::Error error = chooseVariant(index).moveInto(launch.variant))
     return error;
   for (const Param &param : kernel.params)
-    if (llvm::Error error =
-            slot(param).moveInto(launch.params.emplace_back()))
+    if (llvm::Error error = slot(param).moveInto(launch.params.emplace_back()))
       return error;
   return launch;
 }

@@ -90,8 +90,8 @@ llvm::Error HeaderParser::entry(llvm::StringRef key, Header &header) {
     return shape(header.shape);
   if (key != "fortran_order")
     return llvm::createStringError(
-        "expects descr, fortran_order and shape in the header but got '" +
-        key + "'");
+        "expects descr, fortran_order and shape in the header but got '" + key +
+        "'");
   if (consume("True"))
     header.fortranOrder = true;
   else if (!consume("False"))
@@ -168,19 +168,19 @@ splitHeader(llvm::StringRef content) {
         llvm::Twine("expects a .npy file but got other content"));
   unsigned major = uint8_t(content[6]);
   if (major < 1 || major > 3)
-    return llvm::createStringError(
-        "expects .npy version 1, 2 or 3 but got " + llvm::Twine(major));
+    return llvm::createStringError("expects .npy version 1, 2 or 3 but got " +
+                                   llvm::Twine(major));
   size_t begin = major == 1 ? 10 : 12;
   if (content.size() < begin)
     return llvm::createStringError(
         llvm::Twine("expects a .npy header but got a cut file"));
-  size_t length =
-      major == 1 ? llvm::support::endian::read16le(content.data() + 8)
-                 : llvm::support::endian::read32le(content.data() + 8);
+  size_t length = major == 1
+                      ? llvm::support::endian::read16le(content.data() + 8)
+                      : llvm::support::endian::read32le(content.data() + 8);
   if (content.size() - begin < length)
-    return llvm::createStringError(
-        "expects a .npy header of " + llvm::Twine(length) +
-        " bytes but got " + llvm::Twine(content.size() - begin));
+    return llvm::createStringError("expects a .npy header of " +
+                                   llvm::Twine(length) + " bytes but got " +
+                                   llvm::Twine(content.size() - begin));
   return std::pair(content.substr(begin, length), uint64_t(begin + length));
 }
 
@@ -213,8 +213,8 @@ llvm::Expected<NpyFile> NpyFile::open(llvm::StringRef path) {
   npy.extents = header->shape;
   npy.dataOffset = split->second;
   if (llvm::StringRef(npy.descr).starts_with(">"))
-    return inFile(path, "expects little endian elements but got '" +
-                            npy.descr + "'");
+    return inFile(path,
+                  "expects little endian elements but got '" + npy.descr + "'");
   unsigned size = descriptorBytes(npy.descr);
   if (size == 0)
     return inFile(path, "expects elements of type f2, f4, f8, i1 to i8, u1, u2 "
@@ -268,12 +268,11 @@ llvm::Expected<HostTensor> NpyFile::tensor(DType wanted,
   int64_t bytesPerRow = tensor->columns() * int64_t(byteSize(wanted));
   const uint8_t *from = data().data();
   int64_t grain = (1 << 20) / std::max<int64_t>(bytesPerRow, 1) + 1;
-  workers.forRanges(
-      tensor->rows(), grain, [&](int64_t begin, int64_t end) {
-        for (int64_t row = begin; row < end; ++row)
-          std::memcpy(tensor->row(row), from + row * bytesPerRow,
-                      size_t(bytesPerRow));
-      });
+  workers.forRanges(tensor->rows(), grain, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      std::memcpy(tensor->row(row), from + row * bytesPerRow,
+                  size_t(bytesPerRow));
+  });
   return tensor;
 }
 
@@ -292,8 +291,7 @@ llvm::Error norm::writeNpy(llvm::StringRef path, const HostTensor &tensor) {
                     descriptorOf(tensor.dtype()), tuple);
   // The data starts at a multiple of 64 bytes; the header ends in a newline.
   constexpr size_t kPrefix = 10;
-  size_t length =
-      llvm::alignTo(kPrefix + header.size() + 1, 64) - kPrefix;
+  size_t length = llvm::alignTo(kPrefix + header.size() + 1, 64) - kPrefix;
   header.resize(length - 1, ' ');
   header += '\n';
 

@@ -29,13 +29,15 @@ constexpr FloatFormat kBrain{8, 7, 127, true};
 constexpr FloatFormat kE4M3{4, 3, 7, false};
 constexpr FloatFormat kE5M2{5, 2, 15, true};
 
-template <typename T> T loadAs(const void *bytes) {
+template <typename T>
+T loadAs(const void *bytes) {
   T value;
   std::memcpy(&value, bytes, sizeof(T));
   return value;
 }
 
-template <typename T> void storeAs(T value, void *bytes) {
+template <typename T>
+void storeAs(T value, void *bytes) {
   std::memcpy(bytes, &value, sizeof(T));
 }
 
@@ -69,10 +71,9 @@ uint32_t encodeSmall(const FloatFormat &format, double value) {
   uint32_t sign = uint32_t(bits >> 63) << signShift;
   uint32_t top = (1u << format.exponentBits) - 1;
   uint32_t allOnes = (1u << format.mantissaBits) - 1;
-  uint32_t nan = format.hasInfinity
-                     ? (top << format.mantissaBits) |
-                           (1u << (format.mantissaBits - 1))
-                     : (top << format.mantissaBits) | allOnes;
+  uint32_t nan = format.hasInfinity ? (top << format.mantissaBits) |
+                                          (1u << (format.mantissaBits - 1))
+                                    : (top << format.mantissaBits) | allOnes;
   uint32_t infinity = format.hasInfinity ? top << format.mantissaBits : nan;
   if (std::isnan(value))
     return sign | nan;
@@ -105,7 +106,8 @@ uint32_t encodeSmall(const FloatFormat &format, double value) {
   return sign | (result > largest ? infinity : uint32_t(result));
 }
 
-template <typename T> T saturate(double value) {
+template <typename T>
+T saturate(double value) {
   if (std::isnan(value))
     return 0;
   value = std::nearbyint(value);
@@ -146,10 +148,10 @@ const TypeInfo &info(DType type) { return kTypes[unsigned(type)]; }
 } // namespace
 
 llvm::ArrayRef<DType> norm::allDTypes() {
-  static constexpr DType kAll[] = {
-      DType::F64,    DType::F32, DType::F16, DType::BF16, DType::F8E4M3FN,
-      DType::F8E5M2, DType::I1,  DType::I8,  DType::I16,  DType::I32,
-      DType::I64};
+  static constexpr DType kAll[] = {DType::F64,  DType::F32,      DType::F16,
+                                   DType::BF16, DType::F8E4M3FN, DType::F8E5M2,
+                                   DType::I1,   DType::I8,       DType::I16,
+                                   DType::I32,  DType::I64};
   return kAll;
 }
 
@@ -262,7 +264,6 @@ double norm::ulp(DType type, double value) {
   if (magnitude == 0.0)
     exponent = minExponent(type);
   else if (std::isfinite(magnitude))
-    exponent =
-        std::clamp(std::ilogb(magnitude), minExponent(type), exponent);
+    exponent = std::clamp(std::ilogb(magnitude), minExponent(type), exponent);
   return std::ldexp(1.0, exponent - int(precision(type)) + 1);
 }

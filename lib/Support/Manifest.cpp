@@ -80,8 +80,8 @@ llvm::Error Verifier::tensor(const llvm::Twine &path, unsigned index) {
   if (llvm::Error error = buffer(path, index))
     return error;
   if (isScalar(index))
-    return fail(path, "expects a tensor but got scalar " +
-                          manifest.describe(index));
+    return fail(path,
+                "expects a tensor but got scalar " + manifest.describe(index));
   return llvm::Error::success();
 }
 
@@ -110,10 +110,10 @@ llvm::Error Verifier::argument(unsigned index) {
     return fail(path + ".shape", "expects no extents for a scalar but got " +
                                      llvm::Twine(arg.shape.size()));
   if (arg.strides.size() != arg.shape.size())
-    return fail(path + ".strides",
-                "expects one stride per extent (" +
-                    llvm::Twine(arg.shape.size()) + ") but got " +
-                    llvm::Twine(arg.strides.size()));
+    return fail(path + ".strides", "expects one stride per extent (" +
+                                       llvm::Twine(arg.shape.size()) +
+                                       ") but got " +
+                                       llvm::Twine(arg.strides.size()));
   for (int64_t extent : arg.shape)
     if (extent != kDynamic && extent < 0)
       return fail(path + ".shape", "expects extents of 0 or more but got " +
@@ -195,8 +195,7 @@ llvm::Error Verifier::param(const std::string &path, const Param &param) {
   return llvm::Error::success();
 }
 
-llvm::Error Verifier::variant(const std::string &path,
-                              const Variant &variant) {
+llvm::Error Verifier::variant(const std::string &path, const Variant &variant) {
   if (variant.symbol.empty())
     return fail(path + ".symbol", "expects a name but got an empty text");
   for (const AlignmentRequirement &need : variant.requirements) {
@@ -210,8 +209,8 @@ llvm::Error Verifier::variant(const std::string &path,
     return fail(path + ".block", "expects 1 to 1024 threads but got " +
                                      llvm::Twine(variant.block));
   if (variant.cluster == 0 || variant.cluster > 16)
-    return fail(path + ".cluster", "expects 1 to 16 CTAs but got " +
-                                       llvm::Twine(variant.cluster));
+    return fail(path + ".cluster",
+                "expects 1 to 16 CTAs but got " + llvm::Twine(variant.cluster));
   if (variant.rowsPerCta == 0)
     return fail(path + ".rows_per_cta", "expects 1 or more but got 0");
   return llvm::Error::success();
@@ -242,8 +241,8 @@ llvm::Error Verifier::kernel(unsigned index) {
   if (kernel.variants.empty())
     return fail(path + ".variants", "expects at least one variant but got 0");
   for (size_t i = 0; i < kernel.variants.size(); ++i)
-    if (llvm::Error error = variant(
-            llvm::formatv("{0}.variants[{1}]", path, i), kernel.variants[i]))
+    if (llvm::Error error = variant(llvm::formatv("{0}.variants[{1}]", path, i),
+                                    kernel.variants[i]))
       return error;
   return llvm::Error::success();
 }
@@ -356,9 +355,8 @@ json::Object toObject(const Param &param) {
         {"buffer", buffer},
         {"dim", int64_t(param.dims.empty() ? 0 : param.dims.front())}};
   case Param::Kind::Extent:
-    return json::Object{{"kind", "extent"},
-                        {"buffer", buffer},
-                        {"dims", toArray(param.dims)}};
+    return json::Object{
+        {"kind", "extent"}, {"buffer", buffer}, {"dims", toArray(param.dims)}};
   case Param::Kind::Scalar:
     return json::Object{{"kind", "scalar"}, {"argument", buffer}};
   case Param::Kind::Workspace:
@@ -394,7 +392,8 @@ json::Object toObject(const ByteRange &range) {
 
 json::Object toObject(const Kernel &kernel);
 
-template <typename T> json::Array toObjects(llvm::ArrayRef<T> values) {
+template <typename T>
+json::Array toObjects(llvm::ArrayRef<T> values) {
   json::Array array;
   for (const T &value : values)
     array.push_back(toObject(value));
@@ -402,16 +401,15 @@ template <typename T> json::Array toObjects(llvm::ArrayRef<T> values) {
 }
 
 json::Object toObject(const Kernel &kernel) {
-  return json::Object{
-      {"program", kernel.program},
-      {"order", kernel.order},
-      {"schedule", kernel.schedule},
-      {"reads", toArray(kernel.reads)},
-      {"writes", toArray(kernel.writes)},
-      {"rows", toObject(kernel.rows)},
-      {"columns", toObject(kernel.columns)},
-      {"params", toObjects<Param>(kernel.params)},
-      {"variants", toObjects<Variant>(kernel.variants)}};
+  return json::Object{{"program", kernel.program},
+                      {"order", kernel.order},
+                      {"schedule", kernel.schedule},
+                      {"reads", toArray(kernel.reads)},
+                      {"writes", toArray(kernel.writes)},
+                      {"rows", toObject(kernel.rows)},
+                      {"columns", toObject(kernel.columns)},
+                      {"params", toObjects<Param>(kernel.params)},
+                      {"variants", toObjects<Variant>(kernel.variants)}};
 }
 
 } // namespace
@@ -431,10 +429,9 @@ json::Value norm::toJSON(const Manifest &manifest) {
       {"arguments", toObjects<Argument>(manifest.arguments)},
       {"temporaries", toObjects<Temporary>(manifest.temporaries)},
       {"kernels", toObjects<Kernel>(manifest.kernels)},
-      {"workspace",
-       json::Object{{"bytes", int64_t(manifest.workspace.bytes)},
-                    {"zeroed",
-                     toObjects<ByteRange>(manifest.workspace.zeroed)}}}};
+      {"workspace", json::Object{{"bytes", int64_t(manifest.workspace.bytes)},
+                                 {"zeroed", toObjects<ByteRange>(
+                                                manifest.workspace.zeroed)}}}};
 }
 
 std::string norm::printManifest(const Manifest &manifest) {

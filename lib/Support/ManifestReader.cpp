@@ -161,7 +161,8 @@ llvm::Error read(const Node &node, ArgumentRole &out) {
   return llvm::Error::success();
 }
 
-template <typename T> llvm::Error read(const Node &node, std::vector<T> &out);
+template <typename T>
+llvm::Error read(const Node &node, std::vector<T> &out);
 
 /// Reads the field `key` of `node`, which must be there.
 template <typename T>
@@ -213,15 +214,14 @@ llvm::Error read(const Node &node, std::optional<unsigned> &out) {
 }
 
 llvm::Error read(const Node &node, Argument &out) {
-  return inOrder(
-      {[&] { return readField(node, "name", out.name); },
-       [&] { return readField(node, "role", out.role); },
-       [&] { return readField(node, "dtype", out.dtype); },
-       [&] { return readField(node, "shape", out.shape); },
-       [&] { return readField(node, "strides", out.strides); },
-       [&] { return readField(node, "alignment", out.alignment); },
-       [&] { return readField(node, "aliases", out.aliases); },
-       [&] { return readOptional(node, "equals", out.equals); }});
+  return inOrder({[&] { return readField(node, "name", out.name); },
+                  [&] { return readField(node, "role", out.role); },
+                  [&] { return readField(node, "dtype", out.dtype); },
+                  [&] { return readField(node, "shape", out.shape); },
+                  [&] { return readField(node, "strides", out.strides); },
+                  [&] { return readField(node, "alignment", out.alignment); },
+                  [&] { return readField(node, "aliases", out.aliases); },
+                  [&] { return readOptional(node, "equals", out.equals); }});
 }
 
 llvm::Error read(const Node &node, TemporaryExtent &out) {
@@ -311,7 +311,8 @@ llvm::Error read(const Node &node, Workspace &out) {
                   [&] { return readField(node, "zeroed", out.zeroed); }});
 }
 
-template <typename T> llvm::Error read(const Node &node, std::vector<T> &out) {
+template <typename T>
+llvm::Error read(const Node &node, std::vector<T> &out) {
   llvm::Expected<std::vector<Node>> nodes = node.elements();
   if (!nodes)
     return nodes.takeError();

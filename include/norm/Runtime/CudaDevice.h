@@ -21,12 +21,6 @@ inline constexpr llvm::StringLiteral kCudaLibrary = "libcuda.so.1";
 llvm::Expected<std::unique_ptr<Device>>
 openCudaDevice(unsigned ordinal, llvm::StringRef library = kCudaLibrary);
 
-/// The newest PTX version that a driver takes, as the compiler counts (80 is
-/// PTX 8.0), from its `cuDriverGetVersion`; 0 for a driver older than CUDA
-/// 11.0. Versions after those known count as the newest known. Source: the
-/// release history in NVIDIA's PTX ISA manual.
-unsigned newestPtxVersion(unsigned driverVersion);
-
 } // namespace norm
 
 #endif // NORM_RUNTIME_CUDADEVICE_H

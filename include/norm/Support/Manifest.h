@@ -173,8 +173,8 @@ struct Workspace {
 struct Manifest {
   std::string norm; ///< version of the compiler that made it
   std::string entry;
-  std::string target; ///< `host` or `sm_NN`
-  std::string ptx;    ///< PTX ISA version, `8.0`; empty for `host`
+  std::string target;     ///< `host` or `sm_NN`
+  std::string ptx;        ///< PTX ISA version, `8.0`; empty for `host`
   unsigned minDriver = 0; ///< least `cuDriverGetVersion`, 12000 is CUDA 12.0
   std::vector<Argument> arguments;
   std::vector<Temporary> temporaries;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "FakeCuda.h"
 #include "norm/Runtime/CudaDevice.h"
+#include "FakeCuda.h"
 #include "gtest/gtest.h"
 #include <cstring>
 #include <dlfcn.h>
@@ -28,10 +28,22 @@ Manifest cudaManifest() {
   m.ptx = "8.0";
   m.minDriver = 12000;
   m.arguments = {
-      {"x", ArgumentRole::Input, DType::F32, {kDynamic, 8}, {kDynamic, 1}, 4,
-       {}, {}},
-      {"y", ArgumentRole::Output, DType::F32, {kDynamic, 8}, {kDynamic, 1}, 4,
-       {}, {BufferDim{0, 0}, std::nullopt}},
+      {"x",
+       ArgumentRole::Input,
+       DType::F32,
+       {kDynamic, 8},
+       {kDynamic, 1},
+       4,
+       {},
+       {}},
+      {"y",
+       ArgumentRole::Output,
+       DType::F32,
+       {kDynamic, 8},
+       {kDynamic, 1},
+       4,
+       {},
+       {BufferDim{0, 0}, std::nullopt}},
   };
   m.temporaries = {{DType::F32, {TemporaryExtent(BufferDim{0, 0})}}};
   Variant fast, slow;
@@ -178,10 +190,12 @@ TEST_F(CudaDeviceTest, LaunchesTheVariantThatFits) {
   int seen = 0;
   fake->onLaunch = [&](const FakeLaunch &) { ++seen; };
   auto run = [&](uint64_t offset, int64_t rows) {
-    llvm::Error error = (*executable)->launch(
-        {BoundArgument::contiguous(DType::F32, (*x)->address() + offset,
-                                   {rows, 8}),
-         BoundArgument::contiguous(DType::F32, (*y)->address(), {rows, 8})});
+    llvm::Error error =
+        (*executable)
+            ->launch({BoundArgument::contiguous(
+                          DType::F32, (*x)->address() + offset, {rows, 8}),
+                      BoundArgument::contiguous(DType::F32, (*y)->address(),
+                                                {rows, 8})});
     EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
   };
   run(0, 9);
@@ -219,13 +233,12 @@ TEST_F(CudaDeviceTest, OldDriversLaunchWithoutClusters) {
   auto x = device->allocate(1024), y = device->allocate(1024);
   ASSERT_TRUE(x && y);
   auto run = [&](uint64_t offset) {
-    return llvm::toString((*executable)
-                              ->launch({BoundArgument::contiguous(
-                                            DType::F32,
-                                            (*x)->address() + offset, {9, 8}),
-                                        BoundArgument::contiguous(
-                                            DType::F32, (*y)->address(),
-                                            {9, 8})}));
+    return llvm::toString(
+        (*executable)
+            ->launch({BoundArgument::contiguous(
+                          DType::F32, (*x)->address() + offset, {9, 8}),
+                      BoundArgument::contiguous(DType::F32, (*y)->address(),
+                                                {9, 8})}));
   };
   EXPECT_EQ(run(4), "");
   ASSERT_EQ(fake->launches.size(), 1u);
@@ -248,19 +261,23 @@ TEST_F(CudaDeviceTest, FailuresNameTheCall) {
   auto x = device->allocate(1024), y = device->allocate(1024);
   ASSERT_TRUE(x && y);
   fake->launchStatus = 700;
-  EXPECT_EQ(llvm::toString((*executable)->launch(
-                {BoundArgument::contiguous(DType::F32, (*x)->address(), {9, 8}),
-                 BoundArgument::contiguous(DType::F32, (*y)->address(),
-                                           {9, 8})})),
-            "cuLaunchKernelEx of 'main_0' failed: an illegal memory access was "
-            "encountered (CUDA_ERROR_ILLEGAL_ADDRESS)");
+  EXPECT_EQ(
+      llvm::toString((*executable)
+                         ->launch({BoundArgument::contiguous(
+                                       DType::F32, (*x)->address(), {9, 8}),
+                                   BoundArgument::contiguous(
+                                       DType::F32, (*y)->address(), {9, 8})})),
+      "cuLaunchKernelEx of 'main_0' failed: an illegal memory access was "
+      "encountered (CUDA_ERROR_ILLEGAL_ADDRESS)");
   fake->launchStatus = 12345;
-  EXPECT_EQ(llvm::toString((*executable)->launch(
-                {BoundArgument::contiguous(DType::F32, (*x)->address(), {9, 8}),
-                 BoundArgument::contiguous(DType::F32, (*y)->address(),
-                                           {9, 8})})),
-            "cuLaunchKernelEx of 'main_0' failed: unknown error (status "
-            "12345)");
+  EXPECT_EQ(
+      llvm::toString((*executable)
+                         ->launch({BoundArgument::contiguous(
+                                       DType::F32, (*x)->address(), {9, 8}),
+                                   BoundArgument::contiguous(
+                                       DType::F32, (*y)->address(), {9, 8})})),
+      "cuLaunchKernelEx of 'main_0' failed: unknown error (status "
+      "12345)");
 }
 
 TEST_F(CudaDeviceTest, CodeMustSuitTheDevice) {
@@ -300,9 +317,11 @@ TEST_F(CudaDeviceTest, TimesLaunches) {
   ASSERT_TRUE(bool(executable)) << llvm::toString(executable.takeError());
   auto x = device->allocate(1024), y = device->allocate(1024);
   ASSERT_TRUE(x && y);
-  auto prepared = (*executable)->prepare(
-      {BoundArgument::contiguous(DType::F32, (*x)->address(), {9, 8}),
-       BoundArgument::contiguous(DType::F32, (*y)->address(), {9, 8})});
+  auto prepared =
+      (*executable)
+          ->prepare(
+              {BoundArgument::contiguous(DType::F32, (*x)->address(), {9, 8}),
+               BoundArgument::contiguous(DType::F32, (*y)->address(), {9, 8})});
   ASSERT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
   fake->image += " norm_read_all";
   TimingOptions options;
@@ -322,9 +341,11 @@ TEST_F(CudaDeviceTest, BudgetEndsTiming) {
   ASSERT_TRUE(bool(executable)) << llvm::toString(executable.takeError());
   auto x = device->allocate(1024), y = device->allocate(1024);
   ASSERT_TRUE(x && y);
-  auto prepared = (*executable)->prepare(
-      {BoundArgument::contiguous(DType::F32, (*x)->address(), {9, 8}),
-       BoundArgument::contiguous(DType::F32, (*y)->address(), {9, 8})});
+  auto prepared =
+      (*executable)
+          ->prepare(
+              {BoundArgument::contiguous(DType::F32, (*x)->address(), {9, 8}),
+               BoundArgument::contiguous(DType::F32, (*y)->address(), {9, 8})});
   ASSERT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
   TimingOptions options;
   options.budget = 5.0; // ten launches of half a millisecond
@@ -340,15 +361,6 @@ TEST_F(CudaDeviceTest, MeasuresCopiesWithinMemory) {
   // A quarter of the free 16 MiB: two such buffers must fit.
   EXPECT_EQ(rate->bytes, uint64_t(4) << 20);
   EXPECT_NEAR(rate->gigabytesPerSecond, 2 * 4.194304e6 / 0.5e6, 1e-6);
-}
-
-TEST(PtxVersionTest, FollowsTheDriver) {
-  EXPECT_EQ(newestPtxVersion(13000), 90u);
-  EXPECT_EQ(newestPtxVersion(14000), 90u);
-  EXPECT_EQ(newestPtxVersion(12000), 80u);
-  EXPECT_EQ(newestPtxVersion(12060), 85u);
-  EXPECT_EQ(newestPtxVersion(11080), 78u);
-  EXPECT_EQ(newestPtxVersion(10020), 0u);
 }
 
 } // namespace

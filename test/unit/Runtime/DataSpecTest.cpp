@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TemporaryFile.h"
 #include "norm/Runtime/DataSpec.h"
+#include "TemporaryFile.h"
 #include "norm/Runtime/Npy.h"
 #include "norm/Runtime/Random.h"
 #include "norm/Runtime/Workers.h"

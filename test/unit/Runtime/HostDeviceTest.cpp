@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "norm/Runtime/Device.h"
 #include "norm/Runtime/HostDevice.h"
+#include "norm/Runtime/Device.h"
 #include "norm/Runtime/Workers.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/AsmParser/Parser.h"
@@ -117,8 +117,8 @@ std::string compile(llvm::StringRef assembly) {
   llvm::SmallString<0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
-  EXPECT_FALSE(machine->addPassesToEmitFile(
-      passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile));
+  EXPECT_FALSE(machine->addPassesToEmitFile(passes, stream, nullptr,
+                                            llvm::CodeGenFileType::ObjectFile));
   passes.run(*module);
   return object.str().str();
 }
@@ -129,11 +129,23 @@ Manifest hostManifest() {
   m.entry = "main";
   m.target = "host";
   m.arguments = {
-      {"x", ArgumentRole::Input, DType::F32, {kDynamic, kDynamic},
-       {kDynamic, 1}, 4, {}, {}},
+      {"x",
+       ArgumentRole::Input,
+       DType::F32,
+       {kDynamic, kDynamic},
+       {kDynamic, 1},
+       4,
+       {},
+       {}},
       {"s", ArgumentRole::Scalar, DType::F32, {}, {}, 1, {}, {}},
-      {"y", ArgumentRole::Output, DType::BF16, {kDynamic, kDynamic},
-       {kDynamic, 1}, 2, {}, {BufferDim{0, 0}, BufferDim{0, 1}}},
+      {"y",
+       ArgumentRole::Output,
+       DType::BF16,
+       {kDynamic, kDynamic},
+       {kDynamic, 1},
+       2,
+       {},
+       {BufferDim{0, 0}, BufferDim{0, 1}}},
   };
   Variant aligned, any;
   aligned.symbol = "main_0";
@@ -177,11 +189,11 @@ TEST_F(HostDeviceTest, RunsEveryRowOnce) {
                                 in.size() * 4);
   ASSERT_FALSE(bool(device->copyIn(**x, 0, bytes)));
   ASSERT_FALSE(bool(device->fill(**y, 0xff)));
-  BoundArgument input = BoundArgument::contiguous(
-      DType::F32, (*x)->address(), {kRows, kColumns});
+  BoundArgument input =
+      BoundArgument::contiguous(DType::F32, (*x)->address(), {kRows, kColumns});
   input.strides[0] = kPitch;
-  BoundArgument output = BoundArgument::contiguous(
-      DType::BF16, (*y)->address(), {kRows, kColumns});
+  BoundArgument output = BoundArgument::contiguous(DType::BF16, (*y)->address(),
+                                                   {kRows, kColumns});
   BoundArgument scale = BoundArgument::makeScalar(DType::F32, 1.25);
   llvm::Error error = (*executable)->launch({input, scale, output});
   ASSERT_FALSE(bool(error)) << llvm::toString(std::move(error));
@@ -212,10 +224,11 @@ TEST_F(HostDeviceTest, NoRowsOrColumnsIsSuccess) {
   ASSERT_TRUE(bool(executable)) << llvm::toString(executable.takeError());
   using Shape = llvm::SmallVector<int64_t, 2>;
   for (const Shape &shape : {Shape{0, 8}, Shape{8, 0}}) {
-    auto prepared = (*executable)->prepare(
-        {BoundArgument::contiguous(DType::F32, 0, shape),
-         BoundArgument::makeScalar(DType::F32, 1),
-         BoundArgument::contiguous(DType::BF16, 0, shape)});
+    auto prepared =
+        (*executable)
+            ->prepare({BoundArgument::contiguous(DType::F32, 0, shape),
+                       BoundArgument::makeScalar(DType::F32, 1),
+                       BoundArgument::contiguous(DType::BF16, 0, shape)});
     ASSERT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
     EXPECT_TRUE((*prepared)->plan().kernels[0].empty());
     EXPECT_FALSE(bool((*prepared)->run()));
@@ -234,9 +247,9 @@ TEST_F(HostDeviceTest, WrongCodeIsRefused) {
     return executable ? "" : llvm::toString(executable.takeError());
   };
   auto same = [](Manifest &) {};
-  EXPECT_NE(loadError("not an object", same)
-                .find("cannot link the host object: "),
-            std::string::npos);
+  EXPECT_NE(
+      loadError("not an object", same).find("cannot link the host object: "),
+      std::string::npos);
   std::string missing = loadError(
       object, [](Manifest &m) { m.kernels[0].variants[0].symbol = "main_7"; });
   EXPECT_NE(missing.find("main_7"), std::string::npos) << missing;
@@ -272,9 +285,9 @@ TEST(OpenDeviceTest, NamesAreChecked) {
   ASSERT_TRUE(bool(host));
   EXPECT_EQ((*host)->name(), "host");
   for (llvm::StringRef name : {"cuda", "cuda:", "cuda:x", "gpu", ""})
-    EXPECT_EQ(llvm::toString(openDevice(name).takeError()),
-              ("expects device auto, host or cuda:N but got '" + name + "'")
-                  .str());
+    EXPECT_EQ(
+        llvm::toString(openDevice(name).takeError()),
+        ("expects device auto, host or cuda:N but got '" + name + "'").str());
 }
 
 TEST(TimingTest, QuantilesInterpolate) {

@@ -20,12 +20,24 @@ Manifest rowManifest() {
   m.entry = "main";
   m.target = "host";
   m.arguments = {
-      {"x", ArgumentRole::Input, DType::F32, {kDynamic, 8}, {kDynamic, 1}, 4,
-       {}, {}},
+      {"x",
+       ArgumentRole::Input,
+       DType::F32,
+       {kDynamic, 8},
+       {kDynamic, 1},
+       4,
+       {},
+       {}},
       {"w", ArgumentRole::Input, DType::F32, {8}, {1}, 4, {}, {}},
       {"s", ArgumentRole::Scalar, DType::F32, {}, {}, 1, {}, {}},
-      {"y", ArgumentRole::Output, DType::F32, {kDynamic, 8}, {kDynamic, 1}, 4,
-       {0}, {BufferDim{0, 0}, std::nullopt}},
+      {"y",
+       ArgumentRole::Output,
+       DType::F32,
+       {kDynamic, 8},
+       {kDynamic, 1},
+       4,
+       {0},
+       {BufferDim{0, 0}, std::nullopt}},
   };
   m.temporaries = {{DType::F64, {TemporaryExtent(BufferDim{0, 0}), 3}}};
   Variant aligned, any;
@@ -38,9 +50,9 @@ Manifest rowManifest() {
   kernel.writes = {3, 4};
   kernel.rows = {0, {0}};
   kernel.columns = {0, {1}};
-  kernel.params = {Param::pointer(0),      Param::stride(0, 0),
+  kernel.params = {Param::pointer(0),        Param::stride(0, 0),
                    Param::extent(0, {0, 1}), Param::scalar(2),
-                   Param::pointer(4),      Param::workspace()};
+                   Param::pointer(4),        Param::workspace()};
   kernel.variants = {aligned, any};
   m.kernels = {kernel};
   m.workspace.bytes = 64;
@@ -81,7 +93,7 @@ TEST(LaunchPlanTest, FillsParameters) {
   EXPECT_EQ(kernel.variant, 0u);
   EXPECT_EQ(call.allocated, std::vector<uint64_t>{5 * 3 * 8});
   EXPECT_EQ(kernel.minimalBytes, 2 * 5 * 8 * 4 + 8 * 4 + 5 * 3 * 8u);
-  llvm::SmallVector<uint64_t> want = {0x10000, 8,       40,
+  llvm::SmallVector<uint64_t> want = {0x10000,    8,       40,
                                       0x3fc00000, 0x40000, 0x50000};
   EXPECT_EQ(llvm::ArrayRef<uint64_t>(kernel.params), llvm::ArrayRef(want));
 }

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TemporaryFile.h"
 #include "norm/Runtime/Npy.h"
+#include "TemporaryFile.h"
 #include "norm/Runtime/Workers.h"
 #include "gtest/gtest.h"
 
@@ -161,7 +161,8 @@ TEST(NpyTest, OtherFilesAreRefused) {
 TEST(NpyTest, TypesMustAgree) {
   Workers workers(1);
   auto read = [&](llvm::StringRef descr, DType type) -> std::string {
-    TemporaryFile file(npy(("{'descr': '" + descr + "', 'fortran_order': "
+    TemporaryFile file(npy(("{'descr': '" + descr +
+                            "', 'fortran_order': "
                             "False, 'shape': (2,), }")
                                .str(),
                            std::string(16, '\0')));
@@ -178,8 +179,7 @@ TEST(NpyTest, TypesMustAgree) {
   EXPECT_EQ(read("|u1", DType::F8E4M3FN), "");
   EXPECT_EQ(read("|u1", DType::F8E5M2), "");
   EXPECT_EQ(read("|b1", DType::I1), "");
-  EXPECT_EQ(read("<f4", DType::BF16),
-            "expects bf16 ('<u2') but got '<f4'");
+  EXPECT_EQ(read("<f4", DType::BF16), "expects bf16 ('<u2') but got '<f4'");
   EXPECT_EQ(read("<u2", DType::F16), "expects f16 ('<f2') but got '<u2'");
   EXPECT_EQ(read("<f2", DType::BF16), "expects bf16 ('<u2') but got '<f2'");
   EXPECT_EQ(read("<i8", DType::I32), "expects i32 ('<i4') but got '<i8'");

@@ -43,8 +43,7 @@ uint64_t encodeBits(DType type, double value) {
 }
 
 double expected(DType type, uint64_t bits) {
-  llvm::APFloat value(semantics(type),
-                      llvm::APInt(byteSize(type) * 8, bits));
+  llvm::APFloat value(semantics(type), llvm::APInt(byteSize(type) * 8, bits));
   bool inexact = false;
   value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven,
                 &inexact);
@@ -77,8 +76,7 @@ TEST(DTypeTest, DecodesEveryPatternOfTheSmallTypes) {
       if (std::isnan(want))
         ASSERT_TRUE(std::isnan(got)) << name(type).str() << " " << bits;
       else
-        ASSERT_EQ(llvm::bit_cast<uint64_t>(got),
-                  llvm::bit_cast<uint64_t>(want))
+        ASSERT_EQ(llvm::bit_cast<uint64_t>(got), llvm::bit_cast<uint64_t>(want))
             << name(type).str() << " " << bits;
     }
 }

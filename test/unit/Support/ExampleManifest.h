@@ -22,13 +22,31 @@ inline Manifest exampleManifest() {
   m.minDriver = 12000;
   BufferDim rowsOfX{0, 0};
   m.arguments = {
-      {"x", ArgumentRole::Input, DType::BF16, {kDynamic, 4096}, {kDynamic, 1},
-       2, {3}, {}},
+      {"x",
+       ArgumentRole::Input,
+       DType::BF16,
+       {kDynamic, 4096},
+       {kDynamic, 1},
+       2,
+       {3},
+       {}},
       {"w", ArgumentRole::Input, DType::F32, {4096}, {1}, 4, {}, {}},
       {"eps", ArgumentRole::Scalar, DType::F32, {}, {}, 1, {}, {}},
-      {"y", ArgumentRole::Output, DType::BF16, {kDynamic, 4096}, {kDynamic, 1},
-       2, {0}, {rowsOfX, std::nullopt}},
-      {"rstd", ArgumentRole::Output, DType::F32, {kDynamic}, {1}, 4, {},
+      {"y",
+       ArgumentRole::Output,
+       DType::BF16,
+       {kDynamic, 4096},
+       {kDynamic, 1},
+       2,
+       {0},
+       {rowsOfX, std::nullopt}},
+      {"rstd",
+       ArgumentRole::Output,
+       DType::F32,
+       {kDynamic},
+       {1},
+       4,
+       {},
        {rowsOfX}},
   };
   m.temporaries = {{DType::F32, {TemporaryExtent(rowsOfX), 128}}};
@@ -41,10 +59,11 @@ inline Manifest exampleManifest() {
                {5, 4},
                {0, {0}},
                {0, {1}},
-               {Param::pointer(0), Param::stride(0, 0), Param::extent(0, {0, 1}),
-                Param::scalar(2), Param::workspace(), Param::pointer(5)},
+               {Param::pointer(0), Param::stride(0, 0),
+                Param::extent(0, {0, 1}), Param::scalar(2), Param::workspace(),
+                Param::pointer(5)},
                {fast, slow}};
-  Kernel second{"finish", "",  "",       {5},
+  Kernel second{"finish", "",       "",       {5},
                 {3},      {3, {0}}, {3, {1}}, {Param::pointer(3)},
                 {slow}};
   m.kernels = {first, second};

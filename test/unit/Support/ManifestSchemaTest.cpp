@@ -168,11 +168,23 @@ TEST_F(ManifestSchemaTest, OtherDocumentsDoNot) {
   EXPECT_NE(problem(value).find("matches 0 forms"), std::string::npos);
 }
 
+TEST_F(ManifestSchemaTest, TheDocumentedExampleMatches) {
+  auto file = llvm::MemoryBuffer::getFile(NORM_DOCS_DIR "/Manifest.md");
+  ASSERT_TRUE(bool(file));
+  llvm::StringRef example =
+      (*file)->getBuffer().split("```json").second.split("```").first;
+  llvm::Expected<json::Value> value = json::parse(example);
+  ASSERT_TRUE(bool(value)) << llvm::toString(value.takeError());
+  EXPECT_EQ(problem(*value), "");
+  llvm::Expected<Manifest> manifest = parseManifest(example);
+  ASSERT_TRUE(bool(manifest)) << llvm::toString(manifest.takeError());
+  EXPECT_EQ(manifest->kernels.front().variants.size(), 2u);
+}
+
 TEST_F(ManifestSchemaTest, ListsEveryElementType) {
-  const json::Array *names = schema.getAsObject()
-                                 ->getObject("$defs")
-                                 ->getObject("dtype")
-                                 ->getArray("enum");
+  const json::Array *names =
+      schema.getAsObject()->getObject("$defs")->getObject("dtype")->getArray(
+          "enum");
   ASSERT_EQ(names->size(), allDTypes().size());
   for (DType type : allDTypes())
     EXPECT_TRUE(llvm::is_contained(*names, json::Value(name(type))))

@@ -85,11 +85,10 @@ TEST(ManifestTest, VerifierNamesTheField) {
   EXPECT_EQ(broken([](Manifest &m) { m.kernels[0].variants[1].block = 2000; }),
             "manifest: kernels[0].variants[1].block: expects 1 to 1024 threads "
             "but got 2000");
-  EXPECT_EQ(broken([](Manifest &m) {
-              m.kernels[0].variants[0].rowsPerCta = 0;
-            }),
-            "manifest: kernels[0].variants[0].rows_per_cta: expects 1 or more "
-            "but got 0");
+  EXPECT_EQ(
+      broken([](Manifest &m) { m.kernels[0].variants[0].rowsPerCta = 0; }),
+      "manifest: kernels[0].variants[0].rows_per_cta: expects 1 or more "
+      "but got 0");
   EXPECT_EQ(broken([](Manifest &m) { m.workspace.bytes = 600; }),
             "manifest: workspace.zeroed: expects ranges within 600 bytes but "
             "got 512 bytes at 512");

@@ -1,0 +1,276 @@
+//===- NormRun.cpp - Compiles and runs a program --------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/JIT/JIT.h"
+#include "norm/Runtime/HostDevice.h"
+#include "norm/Runtime/Npy.h"
+#include "norm/Runtime/Workers.h"
+#include "norm/Tools/NormRunCheck.h"
+#include "norm/Tools/NormRunData.h"
+#include "norm/Tools/NormRunOptions.h"
+#include "norm/Tools/NormRunReport.h"
+#include "norm/Tools/Tools.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace norm;
+using namespace norm::tools;
+
+namespace {
+
+/// One run of the tool. The steps are called in order; each needs what the ones
+/// before have made.
+class Run {
+public:
+  explicit Run(const RunOptions &options) : options(options) {}
+
+  llvm::Error execute();
+  bool passed() const { return failures == 0; }
+
+private:
+  llvm::Error compile();
+  llvm::Error launch();
+  llvm::Error writeResults();
+  llvm::Error check();
+  llvm::Error compareFiles();
+  llvm::Error compareWithHost();
+  llvm::Error time();
+  void explain();
+  void describeKernels();
+  void note(const char *what, unsigned result, const ResultCheck &check);
+
+  const Manifest &manifest() const { return program.artifact.manifest; }
+
+  const RunOptions &options;
+  Workers workers;
+  Compiler compiler;
+  std::unique_ptr<llvm::MemoryBuffer> text;
+  std::unique_ptr<Device> device;
+  jit::LoadedProgram program;
+  CallData data;
+  std::optional<DeviceCall> call;
+  std::unique_ptr<PreparedLaunch> prepared;
+  std::vector<HostTensor> results;
+  std::vector<KernelReport> kernels;
+  std::optional<CopyRate> copy;
+  std::vector<std::string> checkLines;
+  unsigned failures = 0;
+};
+
+llvm::Error Run::compile() {
+  auto file = llvm::MemoryBuffer::getFileOrSTDIN(options.input,
+                                                 /*IsText=*/true);
+  if (!file)
+    return llvm::createStringError(
+        options.input + ": cannot read: " + file.getError().message());
+  text = std::move(*file);
+  if (llvm::Error error = openDevice(options.device).moveInto(device))
+    return error;
+  CompileOptions compileOptions;
+  compileOptions.target = options.target;
+  compileOptions.entry = options.entry;
+  compileOptions.schedule = options.schedule;
+  return jit::compileAndLoad(compiler, text->getBuffer(),
+                             text->getBufferIdentifier(), compileOptions,
+                             *device)
+      .moveInto(program);
+}
+
+llvm::Error Run::launch() {
+  if (llvm::Error error =
+          makeCallData(manifest(), options, workers).moveInto(data))
+    return error;
+  if (llvm::Error error =
+          DeviceCall::create(*device, manifest(), data).moveInto(call))
+    return error;
+  if (llvm::Error error =
+          program.executable->prepare(call->arguments()).moveInto(prepared))
+    return error;
+  if (llvm::Error error = prepared->run())
+    return error;
+  return call->readResults(workers).moveInto(results);
+}
+
+llvm::Error Run::writeResults() {
+  for (const auto &[index, path] : options.outputs)
+    if (llvm::Error error = writeNpy(path, results[index]))
+      return error;
+  return llvm::Error::success();
+}
+
+void Run::note(const char *what, unsigned result, const ResultCheck &check) {
+  failures += !check.passed;
+  checkLines.push_back(llvm::formatv("{0} result {1} {2}: {3}",
+                                     check.passed ? "ok   " : "WRONG", result,
+                                     what, check.line));
+}
+
+llvm::Error Run::check() {
+  llvm::Expected<std::vector<ResultCheck>> checks =
+      checkReference(text->getBuffer(), text->getBufferIdentifier(),
+                     manifest().entry, manifest(), data, results);
+  if (!checks)
+    return checks.takeError();
+  for (unsigned i = 0; i < checks->size(); ++i) {
+    const ResultCheck &check = (*checks)[i];
+    note("reference", i, check);
+    for (auto [kernel, report] : llvm::zip(manifest().kernels, kernels))
+      if (llvm::is_contained(kernel.writes, data.results[i]))
+        report.ulps = std::max(report.ulps.value_or(0), check.ulps);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Run::compareFiles() {
+  for (const auto &[index, expectation] : options.expectations) {
+    llvm::Expected<ResultCheck> check =
+        checkExpectation(expectation, results[index], workers);
+    if (!check)
+      return check.takeError();
+    note("file", index, *check);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Run::compareWithHost() {
+  llvm::Expected<std::unique_ptr<Device>> host = openHostDevice();
+  if (!host)
+    return host.takeError();
+  CompileOptions compileOptions;
+  compileOptions.entry = manifest().entry;
+  llvm::Expected<jit::LoadedProgram> other =
+      jit::compileAndLoad(compiler, text->getBuffer(),
+                          text->getBufferIdentifier(), compileOptions, **host);
+  if (!other)
+    return other.takeError();
+  llvm::Expected<DeviceCall> hostCall =
+      DeviceCall::create(**host, other->artifact.manifest, data);
+  if (!hostCall)
+    return hostCall.takeError();
+  if (llvm::Error error = other->executable->launch(hostCall->arguments()))
+    return error;
+  llvm::Expected<std::vector<HostTensor>> others =
+      hostCall->readResults(workers);
+  if (!others)
+    return others.takeError();
+  for (unsigned i = 0; i < results.size(); ++i)
+    note("bits", i, checkBits(results[i], (*others)[i]));
+  return llvm::Error::success();
+}
+
+llvm::Error Run::time() {
+  TimingOptions timingOptions;
+  timingOptions.warmups = options.warmups;
+  timingOptions.launches = options.launches;
+  uint64_t largest = 0;
+  for (auto [index, kernel] : llvm::enumerate(prepared->plan().kernels)) {
+    largest = std::max(largest, kernel.minimalBytes);
+    llvm::Expected<Timing> timing =
+        prepared->time(unsigned(index), timingOptions);
+    if (!timing)
+      return timing.takeError();
+    kernels[index].timing = std::move(*timing);
+  }
+  return device->measureCopyRate(largest).moveInto(copy);
+}
+
+void Run::describeKernels() {
+  for (auto [kernel, launch] :
+       llvm::zip(manifest().kernels, prepared->plan().kernels)) {
+    KernelReport report;
+    report.program = kernel.program;
+    report.shape =
+        (llvm::Twine(launch.rows) + "x" + llvm::Twine(launch.columns) + " " +
+         name(manifest().dtype(kernel.columns.buffer)))
+            .str();
+    report.schedule = kernel.schedule;
+    report.bytes = launch.minimalBytes;
+    kernels.push_back(std::move(report));
+  }
+}
+
+void Run::explain() {
+  llvm::raw_ostream &os = llvm::outs();
+  for (const std::string &remark : program.artifact.remarks)
+    os << remark << "\n";
+  for (auto [kernel, launch] :
+       llvm::zip(manifest().kernels, prepared->plan().kernels)) {
+    os << "kernel " << kernel.program << ": ";
+    if (launch.empty())
+      os << "not launched, there is nothing to do\n";
+    else
+      os << kernel.variants[launch.variant].symbol << ", variant "
+         << launch.variant + 1 << " of " << kernel.variants.size() << "\n";
+    os << "  order    " << kernel.order << "\n";
+    os << "  schedule " << kernel.schedule << "\n";
+  }
+  for (const std::string &line : program.executable->notes())
+    os << "  " << line << "\n";
+}
+
+llvm::Error Run::execute() {
+  if (llvm::Error error = compile())
+    return error;
+  if (llvm::Error error = launch())
+    return error;
+  describeKernels();
+  if (llvm::Error error = writeResults())
+    return error;
+  if (options.check)
+    if (llvm::Error error = check())
+      return error;
+  if (llvm::Error error = compareFiles())
+    return error;
+  if (options.hostBits)
+    if (llvm::Error error = compareWithHost())
+      return error;
+  if (options.time)
+    if (llvm::Error error = time())
+      return error;
+  llvm::raw_ostream &os = llvm::outs();
+  if (options.explain)
+    explain();
+  os << "device " << device->name() << ": " << device->description();
+  if (copy)
+    os << llvm::formatv(", copies {0} at {1:F1} GB/s", printBytes(copy->bytes),
+                        copy->gigabytesPerSecond);
+  os << "\n";
+  printTable(os, kernels, copy);
+  for (const std::string &line : checkLines)
+    os << line << "\n";
+  return llvm::Error::success();
+}
+
+/// Prints the diagnostic and gives the exit status it stands for.
+int reportError(llvm::Error error) {
+  int status = ExitBadInput;
+  if (error.isA<NoDeviceError>())
+    status = ExitNoDevice;
+  std::string message = llvm::toString(std::move(error));
+  // The compiler's diagnostics say where and how bad by themselves.
+  bool complete = llvm::StringRef(message).contains(": error: ");
+  llvm::errs() << (complete ? "" : "norm-run: error: ")
+               << llvm::StringRef(message).rtrim() << "\n";
+  return status;
+}
+
+} // namespace
+
+int tools::normRunMain(int argc, char **argv) {
+  llvm::Expected<RunOptions> options = parseRunOptions(argc, argv);
+  if (!options)
+    return reportError(options.takeError());
+  Run run(*options);
+  if (llvm::Error error = run.execute())
+    return reportError(std::move(error));
+  if (run.passed())
+    return ExitSuccess;
+  llvm::errs() << "norm-run: error: a check failed\n";
+  return ExitCheckFailed;
+}

@@ -1,0 +1,137 @@
+//===- NormRunReport.cpp - The report of a run ----------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Tools/NormRunReport.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace norm;
+using namespace norm::tools;
+
+namespace {
+
+struct Column {
+  std::string title;
+  bool number;
+  std::vector<std::string> cells;
+};
+
+void print(llvm::raw_ostream &os, llvm::ArrayRef<Column> columns) {
+  std::vector<size_t> widths;
+  for (const Column &column : columns) {
+    size_t width = column.title.size();
+    for (const std::string &cell : column.cells)
+      width = std::max(width, cell.size());
+    widths.push_back(width);
+  }
+  auto line = [&](llvm::function_ref<llvm::StringRef(const Column &)> text) {
+    std::string out;
+    for (auto [column, width] : llvm::zip(columns, widths)) {
+      if (!out.empty())
+        out += "  ";
+      llvm::StringRef cell = text(column);
+      std::string padding(width - cell.size(), ' ');
+      out += column.number ? padding + cell.str() : cell.str() + padding;
+    }
+    os << llvm::StringRef(out).rtrim() << "\n";
+  };
+  line([](const Column &column) { return llvm::StringRef(column.title); });
+  for (size_t row = 0; row < columns.front().cells.size(); ++row)
+    line([&](const Column &column) {
+      return llvm::StringRef(column.cells[row]);
+    });
+}
+
+std::string timed(const KernelReport &kernel,
+                  llvm::function_ref<std::string(const Timing &)> text) {
+  return kernel.timing ? text(*kernel.timing) : "-";
+}
+
+double rate(const KernelReport &kernel, const Timing &timing) {
+  double median = timing.median();
+  return median > 0 ? double(kernel.bytes) / (median * 1e6) : 0.0;
+}
+
+} // namespace
+
+std::string tools::printBytes(uint64_t bytes) {
+  if (bytes < 1000)
+    return llvm::formatv("{0} B", bytes);
+  double value = double(bytes);
+  const char *unit = "";
+  for (const char *next : {"kB", "MB", "GB", "TB"}) {
+    if (value < 1000)
+      break;
+    value /= 1000;
+    unit = next;
+  }
+  return llvm::formatv("{0:F1} {1}", value, unit);
+}
+
+std::string tools::printDuration(double milliseconds) {
+  if (milliseconds < 0.1)
+    return llvm::formatv("{0:F2} us", milliseconds * 1000);
+  return llvm::formatv("{0:F3} ms", milliseconds);
+}
+
+std::string tools::printUlps(double ulps) {
+  if (ulps < 1e6)
+    return llvm::formatv("{0:F3} ulp", ulps);
+  return llvm::formatv("{0:E2} ulp", ulps);
+}
+
+void tools::printTable(llvm::raw_ostream &os,
+                       llvm::ArrayRef<KernelReport> kernels,
+                       const std::optional<CopyRate> &copy) {
+  std::vector<Column> columns;
+  auto add = [&](const char *title, bool number,
+                 llvm::function_ref<std::string(const KernelReport &)> cell) {
+    Column column{title, number, {}};
+    for (const KernelReport &kernel : kernels)
+      column.cells.push_back(cell(kernel));
+    columns.push_back(std::move(column));
+  };
+  add("kernel", false, [](const KernelReport &k) { return k.program; });
+  add("shape", false, [](const KernelReport &k) { return k.shape; });
+  add("schedule", false, [](const KernelReport &k) { return k.schedule; });
+  add("bytes", true, [](const KernelReport &k) { return printBytes(k.bytes); });
+  auto timedColumn = [&](const char *title,
+                         std::string (*text)(const KernelReport &,
+                                             const Timing &)) {
+    add(title, true, [&](const KernelReport &k) {
+      return timed(k, [&](const Timing &timing) { return text(k, timing); });
+    });
+  };
+  if (llvm::any_of(kernels, [](const KernelReport &k) { return k.timing; })) {
+    timedColumn("time", [](const KernelReport &, const Timing &timing) {
+      return printDuration(timing.median());
+    });
+    timedColumn("p10", [](const KernelReport &, const Timing &timing) {
+      return printDuration(timing.quantile(0.1));
+    });
+    timedColumn("p90", [](const KernelReport &, const Timing &timing) {
+      return printDuration(timing.quantile(0.9));
+    });
+    timedColumn("GB/s", [](const KernelReport &k, const Timing &timing) {
+      return std::string(llvm::formatv("{0:F1}", rate(k, timing)));
+    });
+    if (copy)
+      add("of copy", true, [&](const KernelReport &k) {
+        return timed(k, [&](const Timing &timing) {
+          return std::string(llvm::formatv(
+              "{0:F1}%", 100 * rate(k, timing) / copy->gigabytesPerSecond));
+        });
+      });
+  }
+  if (llvm::any_of(kernels, [](const KernelReport &k) { return k.ulps; }))
+    add("error", true, [](const KernelReport &k) {
+      return k.ulps ? printUlps(*k.ulps) : "-";
+    });
+  if (!kernels.empty())
+    print(os, columns);
+}

@@ -1,0 +1,34 @@
+//===- TargetsTest.cpp - Tests of the table of targets --------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Support/Targets.h"
+#include "gtest/gtest.h"
+
+using namespace norm;
+
+namespace {
+
+TEST(TargetsTest, PtxVersionsFollowTheDriver) {
+  EXPECT_EQ(newestPtxForDriver(13000), 90u);
+  EXPECT_EQ(newestPtxForDriver(14000), 90u);
+  EXPECT_EQ(newestPtxForDriver(12000), 80u);
+  EXPECT_EQ(newestPtxForDriver(12060), 85u);
+  EXPECT_EQ(newestPtxForDriver(11080), 78u);
+  EXPECT_EQ(newestPtxForDriver(10020), 0u);
+}
+
+TEST(TargetsTest, EveryTargetLoadsSomewhere) {
+  for (const GPUTarget &target : gpuTargets()) {
+    unsigned driver = minDriverForPtx(target.ptxVersion);
+    EXPECT_NE(driver, 0u) << target.name.str();
+    EXPECT_GE(newestPtxForDriver(driver), target.ptxVersion);
+    EXPECT_EQ(findGPUTarget(target.name), &target);
+  }
+  EXPECT_EQ(findGPUTarget("host"), nullptr);
+}
+
+} // namespace
