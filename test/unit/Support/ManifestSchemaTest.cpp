@@ -25,6 +25,10 @@ public:
   /// An empty text if `value` matches, else what doesn't.
   std::string check(const json::Object &schema, const json::Value &value,
                     const std::string &path) {
+    // The other keywords rely on the type, and the fields have no order.
+    if (std::optional<llvm::StringRef> type = schema.getString("type"))
+      if (!hasType(*type, value))
+        return path + ": wrong type";
     for (const auto &[key, rule] : schema)
       if (std::string problem = keyword(key, rule, schema, value, path);
           !problem.empty())
@@ -69,16 +73,14 @@ std::string Validator::keyword(llvm::StringRef key, const json::Value &rule,
                                const json::Object &schema,
                                const json::Value &value,
                                const std::string &path) {
-  if (key == "$schema" || key == "title" || key == "$defs" ||
+  if (key == "$schema" || key == "title" || key == "$defs" || key == "type" ||
       key == "additionalProperties")
-    return ""; // with `properties`
+    return ""; // `check` and `properties` see to them
   if (key == "$ref") {
     llvm::StringRef name = *rule.getAsString();
     EXPECT_TRUE(name.consume_front("#/$defs/"));
     return check(*root.getObject("$defs")->getObject(name), value, path);
   }
-  if (key == "type")
-    return hasType(*rule.getAsString(), value) ? "" : "wrong type";
   if (key == "const")
     return value == rule ? "" : "wrong constant";
   if (key == "enum")
@@ -112,14 +114,8 @@ std::string Validator::keyword(llvm::StringRef key, const json::Value &rule,
   }
   if (key == "oneOf") {
     int matches = 0;
-    for (const json::Value &choice : *rule.getAsArray()) {
-      // `type` goes first: the other keywords rely on it.
-      const json::Object &object = *choice.getAsObject();
-      std::optional<llvm::StringRef> type = object.getString("type");
-      if (type && !hasType(*type, value))
-        continue;
-      matches += check(object, value, path).empty();
-    }
+    for (const json::Value &choice : *rule.getAsArray())
+      matches += check(*choice.getAsObject(), value, path).empty();
     return matches == 1 ? "" : "matches " + std::to_string(matches) + " forms";
   }
   return "unknown keyword " + key.str();
