@@ -1,4 +1,4 @@
-//===- generalize-elementwise.mlir - Elementwise ops as programs --------===//
+//===- generalize-elementwise.mlir - Elementwise ops as programs ----------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -25,7 +25,9 @@ func.func @fast_math(%x: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-NOT: fastmath
   %s = arith.mulf %x, %x fastmath<contract> : tensor<4xf32>
   %t = math.sqrt %s fastmath<fast> : tensor<4xf32>
-  return %t : tensor<4xf32>
+  %u = arith.truncf %t fastmath<nnan> : tensor<4xf32> to tensor<4xf16>
+  %v = arith.extf %u fastmath<nnan> : tensor<4xf16> to tensor<4xf32>
+  return %v : tensor<4xf32>
 }
 
 // Types may change, and a condition may be one for all elements.

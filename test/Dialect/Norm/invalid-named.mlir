@@ -1,4 +1,4 @@
-//===- invalid-named.mlir - Named ops refused ---------------------------===//
+//===- invalid-named.mlir - Named ops refused -----------------------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -1,4 +1,4 @@
-//===- ops.mlir - Assembly of the norm dialect --------------------------===//
+//===- ops.mlir - Assembly of the norm dialect ----------------------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

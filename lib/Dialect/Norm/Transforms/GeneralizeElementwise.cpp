@@ -42,7 +42,16 @@ static StringRef getShortName(Operation *op) {
 /// Every target has to give the same bits: a licence to contract or reassociate
 /// is not made use of, nor passed on.
 static void dropFastMath(Operation *op) {
-  if (auto fastMath = dyn_cast<arith::ArithFastMathInterface>(op))
+  auto fastMath = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (!fastMath)
+    return;
+  arith::FastMathFlagsAttr flags = fastMath.getFastMathFlagsAttr();
+  if (!flags || flags.getValue() == arith::FastMathFlags::none)
+    return;
+  // Conversions have flags only where there are some.
+  if (isa<arith::ExtFOp, arith::TruncFOp>(op))
+    op->removeAttr(fastMath.getFastMathAttrName());
+  else
     op->setAttr(fastMath.getFastMathAttrName(),
                 arith::FastMathFlagsAttr::get(op->getContext(),
                                               arith::FastMathFlags::none));
