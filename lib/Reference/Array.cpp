@@ -19,6 +19,13 @@ int64_t reference::countElements(llvm::ArrayRef<int64_t> shape) {
   return count;
 }
 
+bool reference::isTooLarge(llvm::ArrayRef<int64_t> shape) {
+  double count = 1;
+  for (int64_t extent : shape)
+    count *= double(extent);
+  return count > 0x1p30;
+}
+
 Shape reference::rowMajorStrides(llvm::ArrayRef<int64_t> shape) {
   Shape strides(shape.size(), 1);
   for (size_t i = shape.size(); i > 1; --i)
@@ -37,8 +44,8 @@ void Array::fill(Element x) {
 }
 
 namespace {
-/// A walk over the points of a shape with one position per operand. Neighbouring
-/// dims that every operand walks evenly are merged first.
+/// A walk over the points of a shape with one position per operand.
+/// Neighbouring dims that every operand walks evenly are merged first.
 class Walk {
 public:
   Walk(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<Shape> operandStrides) {
@@ -64,7 +71,8 @@ public:
   }
 
   /// Calls `run(positions, innerStrides, count)` for each innermost line.
-  template <typename Run> void forEachLine(Run run) const {
+  template <typename Run>
+  void forEachLine(Run run) const {
     if (llvm::is_contained(extents, 0))
       return;
     size_t operands = strides.size(), inner = extents.size() - 1;
@@ -111,15 +119,15 @@ Array reference::gather(const Array &from, llvm::ArrayRef<int64_t> shape,
     result.bound.resize(result.value.size());
   int64_t to = 0;
   Walk walk(shape, {Shape(strides)});
-  walk.forEachLine([&](const Shape &positions, const Shape &step,
-                       int64_t count) {
-    int64_t position = positions[0];
-    for (int64_t i = 0; i < count; ++i, ++to, position += step[0]) {
-      result.value[to] = from.value[position];
-      if (!isExact)
-        result.bound[to] = from.bound[position];
-    }
-  });
+  walk.forEachLine(
+      [&](const Shape &positions, const Shape &step, int64_t count) {
+        int64_t position = positions[0];
+        for (int64_t i = 0; i < count; ++i, ++to, position += step[0]) {
+          result.value[to] = from.value[position];
+          if (!isExact)
+            result.bound[to] = from.bound[position];
+        }
+      });
   return result;
 }
 

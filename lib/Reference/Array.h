@@ -27,6 +27,9 @@ using Shape = llvm::SmallVector<int64_t, 4>;
 /// The product of the extents.
 int64_t countElements(llvm::ArrayRef<int64_t> shape);
 
+/// Whether a shape has more elements than the evaluator takes, 2^30.
+bool isTooLarge(llvm::ArrayRef<int64_t> shape);
+
 /// The strides of a row-major array of this shape.
 Shape rowMajorStrides(llvm::ArrayRef<int64_t> shape);
 
@@ -66,8 +69,9 @@ Array broadcast(const Array &from, llvm::ArrayRef<int64_t> shape);
 
 /// Applies `function` at every point of the operands' common shape, along whose
 /// dims each operand has the same extent or 1.
-Array mapElements(DType type, llvm::ArrayRef<const Array *> operands,
-                  llvm::function_ref<Element(llvm::ArrayRef<Element>)> function);
+Array mapElements(
+    DType type, llvm::ArrayRef<const Array *> operands,
+    llvm::function_ref<Element(llvm::ArrayRef<Element>)> function);
 
 /// Contiguous elements, without bounds where all are exact.
 struct Row {

@@ -53,23 +53,23 @@ static Element reinterpret(DType from, DType to, Element x) {
   encode(from, x.value, &storage);
   double value = decode(to, &storage);
   return std::fabs(value) > 0x1p53 && !isFloat(to) ? unknown(value)
-                                                  : Element{value, 0};
+                                                   : Element{value, 0};
 }
 
 static ScalarFunction fromInteger(DType from, DType to, bool isSigned) {
   return [=](Elements x) {
     if (x[0].isUnknown())
       return unknown();
-    double value = isSigned ? asSigned(from, x[0].value)
-                            : asUnsigned(from, x[0].value);
+    double value =
+        isSigned ? asSigned(from, x[0].value) : asUnsigned(from, x[0].value);
     return rounded(to, {value, x[0].bound});
   };
 }
 
 static ScalarFunction extended(DType from, bool isSigned) {
   return [=](Elements x) {
-    double value = isSigned ? asSigned(from, x[0].value)
-                            : asUnsigned(from, x[0].value);
+    double value =
+        isSigned ? asSigned(from, x[0].value) : asUnsigned(from, x[0].value);
     return Element{value, x[0].bound};
   };
 }
@@ -102,7 +102,8 @@ ScalarFunction reference::conversionFunctionOf(Operation *op) {
     return nullptr;
   DType from = *dtypeOf(op->getOperand(0).getType());
   return llvm::TypeSwitch<Operation *, ScalarFunction>(op)
-      .Case<arith::ExtFOp>([&](auto) { return [](Elements x) { return x[0]; }; })
+      .Case<arith::ExtFOp>(
+          [&](auto) { return [](Elements x) { return x[0]; }; })
       .Case<arith::TruncFOp>([&](arith::TruncFOp trunc) -> ScalarFunction {
         auto mode = trunc.getRoundingmode();
         if (mode && *mode != arith::RoundingMode::to_nearest_even)

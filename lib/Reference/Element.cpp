@@ -104,9 +104,9 @@ Element reference::loose(DType type, Element x) {
   double magnitude = std::fabs(x.value) + x.bound;
   if (magnitude == 0)
     return x;
-  return overflowed(
-      type, {x.value, x.bound + halfUlp(type, magnitude) +
-                          (type == DType::F64 ? 2 : 1) * kOwnError * magnitude});
+  return overflowed(type, {x.value, x.bound + halfUlp(type, magnitude) +
+                                        (type == DType::F64 ? 2 : 1) *
+                                            kOwnError * magnitude});
 }
 
 Element reference::nonNegative(Element x) {
@@ -221,8 +221,8 @@ Element reference::fusedMultiplyAdd(DType type, Element a, Element b,
   if (result.isUnknown() || !std::isfinite(result.value))
     return rounded(type, result);
   result.value = std::fma(a.value, b.value, c.value);
-  result.bound += kOwnError * (std::fabs(a.value * b.value) +
-                               std::fabs(c.value));
+  result.bound +=
+      kOwnError * (std::fabs(a.value * b.value) + std::fabs(c.value));
   // A type without an fma of its own goes through the one of f32.
   if (type != DType::F32 && type != DType::F64)
     result.bound += halfUlp(DType::F32, result.value);

@@ -7,7 +7,6 @@
 
 #include "Evaluator.h"
 #include "ScalarOps.h"
-#include "norm/Reference/Reference.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -16,6 +15,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "norm/Dialect/Norm/IR/Norm.h"
+#include "norm/Reference/Reference.h"
 
 using namespace mlir;
 using namespace ::norm;
@@ -111,10 +111,9 @@ evaluateFunction(func::FuncOp function, llvm::ArrayRef<Tensor> inputs) {
   if (function.isExternal() || !function.getBody().hasOneBlock())
     return errorAt(function, "expects a body of one block for the reference");
   if (inputs.size() != function.getNumArguments())
-    return errorAt(function, "expects " +
-                                 llvm::Twine(function.getNumArguments()) +
-                                 " inputs but got " +
-                                 llvm::Twine(inputs.size()));
+    return errorAt(function,
+                   "expects " + llvm::Twine(function.getNumArguments()) +
+                       " inputs but got " + llvm::Twine(inputs.size()));
   Scope scope;
   for (BlockArgument argument : function.getArguments()) {
     unsigned number = argument.getArgNumber();
@@ -187,8 +186,8 @@ reference::evaluate(llvm::StringRef text, llvm::StringRef fileName,
     }
     return success();
   });
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
-      text, ParserConfig(&context), fileName);
+  OwningOpRef<ModuleOp> module =
+      parseSourceString<ModuleOp>(text, ParserConfig(&context), fileName);
   if (!module)
     return llvm::createStringError(message.empty() ? "can't parse the module"
                                                    : message.c_str());

@@ -44,7 +44,8 @@ static ScalarFunction binary(DType type, Function function) {
 }
 
 /// `function` of two elements, whose result needs no rounding.
-template <typename Function> static ScalarFunction exact(Function function) {
+template <typename Function>
+static ScalarFunction exact(Function function) {
   return [=](Elements x) { return function(x[0], x[1]); };
 }
 
@@ -135,8 +136,7 @@ static Element choose(Element condition, Element a, Element b) {
   if (a.isUnknown() || b.isUnknown() || !std::isfinite(a.value) ||
       !std::isfinite(b.value))
     return unknown(a.value);
-  return {a.value,
-          std::max(a.bound, std::fabs(b.value - a.value) + b.bound)};
+  return {a.value, std::max(a.bound, std::fabs(b.value - a.value) + b.bound)};
 }
 
 ScalarFunction reference::floatFunctionOf(Operation *op) {
@@ -145,8 +145,7 @@ ScalarFunction reference::floatFunctionOf(Operation *op) {
       .Case<arith::AddFOp>([&](auto) { return binary(type, add); })
       .Case<arith::SubFOp>([&](auto) { return binary(type, subtract); })
       .Case<arith::DivFOp>([&](auto) { return binary(type, divide); })
-      .Case<arith::RemFOp>(
-          [&](auto) { return binary(type, floatRemainder); })
+      .Case<arith::RemFOp>([&](auto) { return binary(type, floatRemainder); })
       .Case<arith::MulFOp>([&](arith::MulFOp mul) {
         // A square isn't negative, whatever the bound of its root.
         if (mul.getLhs() == mul.getRhs())

@@ -27,8 +27,8 @@ static APInt toAPInt(DType type, double value) {
 
 /// Numbers that a float64 doesn't hold exactly are unknown.
 static Element fromAPInt(DType type, const APInt &value) {
-  int64_t number = type == DType::I1 ? int64_t(value.getZExtValue())
-                                     : value.getSExtValue();
+  int64_t number =
+      type == DType::I1 ? int64_t(value.getZExtValue()) : value.getSExtValue();
   bool isExact = number >= -(int64_t(1) << 53) && number <= (int64_t(1) << 53);
   return isExact ? Element{double(number), 0} : unknown(double(number));
 }

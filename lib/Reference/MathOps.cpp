@@ -17,7 +17,8 @@ using Elements = llvm::ArrayRef<Element>;
 using Function = double (*)(double);
 
 // What an implementation may be off by, in units of the last place of the type
-// (of f32 for narrower ones, before the rounding). docs/Reference.md lists them.
+// (of f32 for narrower ones, before the rounding). docs/Reference.md lists
+// them.
 static constexpr double kExponentialUlps = 2;
 static constexpr double kFunctionUlps = 8;
 static constexpr double kPowerUlps = 16;
@@ -142,10 +143,12 @@ static ScalarFunction trigonometricOf(Operation *op, DType type) {
     return approximation(type, function, kFunctionUlps);
   };
   return llvm::TypeSwitch<Operation *, ScalarFunction>(op)
-      .Case<math::SinOp>(
-          [&](auto) { return wave(type, [](double v) { return std::sin(v); }); })
-      .Case<math::CosOp>(
-          [&](auto) { return wave(type, [](double v) { return std::cos(v); }); })
+      .Case<math::SinOp>([&](auto) {
+        return wave(type, [](double v) { return std::sin(v); });
+      })
+      .Case<math::CosOp>([&](auto) {
+        return wave(type, [](double v) { return std::cos(v); });
+      })
       .Case<math::TanOp>([&](auto) {
         return pointwise(type, [](double v) { return std::tan(v); });
       })
@@ -178,22 +181,24 @@ static ScalarFunction trigonometricOf(Operation *op, DType type) {
 
 static ScalarFunction exactMathOf(Operation *op, DType type) {
   return llvm::TypeSwitch<Operation *, ScalarFunction>(op)
-      .Case<math::FloorOp>(
-          [&](auto) { return integral([](double v) { return std::floor(v); }); })
+      .Case<math::FloorOp>([&](auto) {
+        return integral([](double v) { return std::floor(v); });
+      })
       .Case<math::CeilOp>(
           [&](auto) { return integral([](double v) { return std::ceil(v); }); })
-      .Case<math::TruncOp>(
-          [&](auto) { return integral([](double v) { return std::trunc(v); }); })
-      .Case<math::RoundOp>(
-          [&](auto) { return integral([](double v) { return std::round(v); }); })
+      .Case<math::TruncOp>([&](auto) {
+        return integral([](double v) { return std::trunc(v); });
+      })
+      .Case<math::RoundOp>([&](auto) {
+        return integral([](double v) { return std::round(v); });
+      })
       .Case<math::RoundEvenOp>([&](auto) {
         return integral([](double v) { return std::nearbyint(v); });
       })
       .Case<math::AbsFOp>(
           [&](auto) { return [](Elements x) { return absolute(x[0]); }; })
-      .Case<math::CopySignOp>([&](auto) {
-        return [](Elements x) { return copySign(x[0], x[1]); };
-      })
+      .Case<math::CopySignOp>(
+          [&](auto) { return [](Elements x) { return copySign(x[0], x[1]); }; })
       .Case<math::IsNaNOp>([&](auto) {
         return classification([](double v) { return std::isnan(v); });
       })

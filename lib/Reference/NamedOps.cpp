@@ -185,9 +185,9 @@ static llvm::Expected<Arrays> rmsNorm(mlir::norm::RmsNormOp op,
     if (op.getRstd())
       rstds.set(r, rstd);
     for (int64_t c = 0; c < space.columns; ++c)
-      results[0].set(r * space.columns + c,
-                     finish(type, space,
-                            applyAffine(space, affine, row.at(c), rstd, c)));
+      results[0].set(
+          r * space.columns + c,
+          finish(type, space, applyAffine(space, affine, row.at(c), rstd, c)));
   }
   if (op.getRstd())
     results.push_back(std::move(rstds));
@@ -207,8 +207,8 @@ static llvm::Expected<Arrays> softmax(mlir::norm::SoftmaxOp op,
     Element total = sumOfExponentials(space.type, row, max, space.depth);
     for (int64_t c = 0; c < space.columns; ++c) {
       Element distance = loose(space.type, subtract(row.at(c), max));
-      Element term = nonNegative(approximated(
-          space.type, monotone(exponential, distance), kExpUlps));
+      Element term = nonNegative(
+          approximated(space.type, monotone(exponential, distance), kExpUlps));
       Element y = loose(space.type, divide(term, total));
       results[0].set(r * space.columns + c, finish(type, space, y));
     }

@@ -179,8 +179,8 @@ static void reduceRow(ReduceKind kind, DType type, Row row, int64_t depth,
                       Element (&results)[2]) {
   switch (kind) {
   case ReduceKind::Add:
-    results[0] = isFloat(type) ? sum(type, row, depth)
-                               : reduceIntegers(kind, type, row);
+    results[0] =
+        isFloat(type) ? sum(type, row, depth) : reduceIntegers(kind, type, row);
     return;
   case ReduceKind::Mul:
     results[0] = isFloat(type) ? product(type, row, depth)
@@ -242,6 +242,12 @@ static llvm::Expected<Arrays> evaluateReduce(mlir::norm::ReduceOp op,
       shape[i] = 1;
       columns *= extents[i];
     }
+  Shape full = value.shape;
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (isReduced[i])
+      full[i] = extents[i];
+  if (isTooLarge(full))
+    return errorAt(op, "expects at most 2^30 elements for the reference");
   Array rows = rowsFor(value, extents, isReduced);
   Arrays results(op.getNumResults(), Array(value.type, shape));
   int64_t depth = association.depth(columns, isInner);
@@ -271,10 +277,11 @@ static Array numberOverSpace(DType type, int64_t number, size_t rank) {
   return result;
 }
 
-static llvm::Expected<Arrays>
-evaluateBodyOp(Operation &op, mlir::norm::GenericOp program,
-               const Scope &scope, llvm::ArrayRef<int64_t> extents,
-               const Association &association) {
+static llvm::Expected<Arrays> evaluateBodyOp(Operation &op,
+                                             mlir::norm::GenericOp program,
+                                             const Scope &scope,
+                                             llvm::ArrayRef<int64_t> extents,
+                                             const Association &association) {
   auto operands = scope.operandsOf(&op);
   if (!operands)
     return operands.takeError();

@@ -121,8 +121,8 @@ Element reference::sum(DType type, Row row, int64_t depth) {
   // gamma_depth, to second order; twice for float64, in which `total` has an
   // error too.
   double growth = depth * unit * (1 + 2 * depth * unit);
-  double rounding = growth * (magnitude + parts.bound) *
-                    (type == DType::F64 ? 2 : 1);
+  double rounding =
+      growth * (magnitude + parts.bound) * (type == DType::F64 ? 2 : 1);
   // Sums of few bits are exact in every order.
   if (magnitude < std::ldexp(1.0, parts.lowestBit + int(precision(type))) &&
       parts.bound == 0)
@@ -150,10 +150,9 @@ Element reference::product(DType type, Row row, int64_t depth) {
     return result;
   if (!isFinite || std::isnan(result.value)) {
     // An overflow or an underflow on the way may meet a 0 or an infinity.
-    bool isSafe = result.isNaN() && std::any_of(row.value.begin(),
-                                                row.value.end(), [](double v) {
-                                                  return std::isnan(v);
-                                                });
+    bool isSafe =
+        result.isNaN() && std::any_of(row.value.begin(), row.value.end(),
+                                      [](double v) { return std::isnan(v); });
     return isSafe ? result : unknown(result.value);
   }
   double smallestNormal = std::ldexp(1.0, minExponent(type));
@@ -222,23 +221,32 @@ struct MomentBounds {
 };
 } // namespace
 
+/// Levels of merging. One after the other, the early merges' errors are
+/// averaged away, so that such a level counts half.
+static double mergedDepth(int64_t count, int64_t depth) {
+  double halvings = std::ceil(std::log2(double(count))) + 1;
+  return std::min(double(depth),
+                  halvings + double(std::max<int64_t>(depth - 17, 0)) / 2);
+}
+
 static MomentBounds boundMerged(DType type, const ExactMoments &exact,
                                 double count, double m2High, double depth) {
   if (exact.isConstant)
     return {};
   double unit = unitRoundoff(type);
   double deviation = std::sqrt(m2High / count);
-  double rootMeanSquare = std::hypot(
-      std::fabs(exact.mean) + exact.meanBound, deviation);
+  double rootMeanSquare =
+      std::hypot(std::fabs(exact.mean) + exact.meanBound, deviation);
   MomentBounds bounds;
   bounds.mean = unit * (depth * (exact.magnitude + exact.meanBound) +
                         3 * std::sqrt(depth) * deviation) +
                 depth * halfUlp(type, 0);
   // The norm of the errors of all differences of means.
-  double differences = unit * std::sqrt(count) * std::pow(depth, 1.5) /
-                       std::sqrt(3.0) * (rootMeanSquare + 3 * deviation);
-  double shifted = 2 * std::sqrt(m2High) * differences +
-                   differences * differences;
+  double differences = unit * std::sqrt(count) *
+                       (std::pow(depth, 1.5) / std::sqrt(3.0) * rootMeanSquare +
+                        3 * depth / std::sqrt(2.0) * deviation);
+  double shifted =
+      2 * std::sqrt(m2High) * differences + differences * differences;
   bounds.m2 = shifted + (depth + 6) * unit * (m2High + shifted) +
               3 * count * halfUlp(type, 0);
   return bounds;
@@ -279,7 +287,8 @@ Moments reference::moments(DType type, Row row, int64_t depth,
   double count = double(row.size());
   ExactMoments exact = exactMoments(row);
   double m2High = std::pow(std::sqrt(exact.m2) + exact.boundNorm, 2);
-  MomentBounds bounds = boundMerged(type, exact, count, m2High, double(depth));
+  MomentBounds bounds =
+      boundMerged(type, exact, count, m2High, mergedDepth(row.size(), depth));
   if (form == MomentsForm::Any) {
     MomentBounds other = boundSummed(type, row, exact, count, m2High, depth);
     bounds.mean = std::max(bounds.mean, other.mean);
@@ -291,8 +300,8 @@ Moments reference::moments(DType type, Row row, int64_t depth,
   Moments result;
   result.mean = {exact.mean, exact.meanBound + bounds.mean * slack +
                                  0x1p-51 * std::fabs(exact.mean)};
-  result.m2 = {exact.m2, m2High - exact.m2 + bounds.m2 * slack +
-                             0x1p-45 * exact.m2};
+  result.m2 = {exact.m2,
+               m2High - exact.m2 + bounds.m2 * slack + 0x1p-45 * exact.m2};
   if (exact.isConstant && result.mean.bound <= 0x1p-51 * std::fabs(exact.mean))
     result = {{exact.mean, 0}, {0, 0}};
   // Differences of partial means reach twice the largest element, and a square

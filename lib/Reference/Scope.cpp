@@ -64,8 +64,8 @@ static Element constantElement(DType, const llvm::APFloat &value) {
 }
 
 static Element constantElement(DType type, const llvm::APInt &value) {
-  int64_t number = type == DType::I1 ? int64_t(value.getZExtValue())
-                                     : value.getSExtValue();
+  int64_t number =
+      type == DType::I1 ? int64_t(value.getZExtValue()) : value.getSExtValue();
   if (std::abs(double(number)) > 0x1p53)
     return unknown(double(number));
   return {double(number), 0};
@@ -101,6 +101,8 @@ llvm::Expected<Array> reference::evaluateConstant(Operation *op) {
   auto elements = dyn_cast<DenseElementsAttr>(attribute);
   if (!elements)
     return errorAt(op, "expects a dense constant for the reference");
+  if (isTooLarge(elements.getType().getShape()))
+    return errorAt(op, "expects at most 2^30 elements for the reference");
   Array array(*type, elements.getType().getShape());
   if (isFloat(*type))
     fillFrom<llvm::APFloat>(elements, array);
@@ -109,10 +111,10 @@ llvm::Expected<Array> reference::evaluateConstant(Operation *op) {
   return array;
 }
 
-/// Whether extents are equal or 1 along each dim.
-static bool canBroadcast(llvm::ArrayRef<const Array *> operands) {
-  for (size_t dim = 0; dim < operands.front()->shape.size(); ++dim) {
-    int64_t extent = 1;
+/// Whether extents are equal or 1 along each dim; gives those of the result.
+static bool canBroadcast(llvm::ArrayRef<const Array *> operands, Shape &shape) {
+  shape.assign(operands.front()->shape.size(), 1);
+  for (auto [dim, extent] : llvm::enumerate(shape))
     for (const Array *operand : operands) {
       int64_t own = operand->shape[dim];
       if (own != 1 && extent != 1 && own != extent)
@@ -120,12 +122,12 @@ static bool canBroadcast(llvm::ArrayRef<const Array *> operands) {
       if (own != 1)
         extent = own;
     }
-  }
   return true;
 }
 
 llvm::Expected<Array>
-reference::evaluateElementwise(Operation *op, llvm::ArrayRef<const Array *> in) {
+reference::evaluateElementwise(Operation *op,
+                               llvm::ArrayRef<const Array *> in) {
   for (Type type : op->getOperandTypes())
     if (!dtypeOf(type))
       return errorAt(op, "takes a type that the reference can't evaluate");
@@ -153,7 +155,10 @@ reference::evaluateElementwise(Operation *op, llvm::ArrayRef<const Array *> in) 
     scalar.shape.assign(rank, 1);
     operands.push_back(&scalar);
   }
-  if (!canBroadcast(operands))
+  Shape shape;
+  if (!canBroadcast(operands, shape))
     return errorAt(op, "expects operands of one shape");
+  if (isTooLarge(shape))
+    return errorAt(op, "expects at most 2^30 elements for the reference");
   return mapElements(*dtypeOf(op->getResult(0).getType()), operands, function);
 }

@@ -37,6 +37,8 @@ static llvm::Expected<Shape> shapeFrom(Operation *op, RankedTensorType type,
       return errorAt(op, "expects extents of at least 0 that are known");
     extent = int64_t(size.value);
   }
+  if (isTooLarge(shape))
+    return errorAt(op, "expects at most 2^30 elements for the reference");
   return shape;
 }
 
@@ -120,8 +122,7 @@ reference::evaluateTensorOp(Operation *op, llvm::ArrayRef<const Array *> in) {
       })
       .Case<tensor::CastOp>(
           [&](tensor::CastOp castOp) { return ::cast(castOp, *in[0]); })
-      .Case<tensor::DimOp>(
-          [&](tensor::DimOp dim) { return dimOf(dim, in); })
+      .Case<tensor::DimOp>([&](tensor::DimOp dim) { return dimOf(dim, in); })
       .Case<tensor::ExpandShapeOp>([&](tensor::ExpandShapeOp expand) {
         return reshaped(op, *in[0], ranked, expand.getReassociationIndices(),
                         /*isCollapse=*/false);

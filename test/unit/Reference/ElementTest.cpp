@@ -70,8 +70,8 @@ TEST(Element, SpecialValuesPropagate) {
 TEST(Element, OperationsHoldWhatPointsGive) {
   std::mt19937 random(5);
   std::uniform_real_distribution<double> unit(-1, 1);
-  using Binary = std::pair<Element (*)(Element, Element),
-                           double (*)(double, double)>;
+  using Binary =
+      std::pair<Element (*)(Element, Element), double (*)(double, double)>;
   const Binary operations[] = {
       {add, [](double a, double b) { return a + b; }},
       {subtract, [](double a, double b) { return a - b; }},
@@ -101,9 +101,11 @@ TEST(Element, FmaRoundsOnce) {
   // In two steps, and through float64, the result would be 1 ulp off.
   Element a{1 + 0x1p-12, 0}, c{0x1p-60, 0};
   Element result = fusedMultiplyAdd(DType::F32, a, a, c);
-  EXPECT_EQ(result.value, double(std::fmaf(1 + 0x1p-12f, 1 + 0x1p-12f, 0x1p-60f)));
+  EXPECT_EQ(result.value,
+            double(std::fmaf(1 + 0x1p-12f, 1 + 0x1p-12f, 0x1p-60f)));
   EXPECT_EQ(result.bound, 0.0);
-  EXPECT_NE(result.value, double(float((1 + 0x1p-12) * (1 + 0x1p-12) + 0x1p-60)));
+  EXPECT_NE(result.value,
+            double(float((1 + 0x1p-12) * (1 + 0x1p-12) + 0x1p-60)));
 }
 
 TEST(Element, ApproximationsHaveUlpsOfTheirType) {

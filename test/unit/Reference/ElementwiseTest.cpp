@@ -58,9 +58,10 @@ TEST(Elementwise, ExactOpsOfF32TakeOneValueOnly) {
        {std::pair(product, products), {quotient, quotients}, {root, roots}}) {
     EXPECT_TRUE(compare(expected, got).isMatch());
     EXPECT_TRUE(expected.bound.empty());
-    EXPECT_TRUE(std::isnan(got[0]) ||
-                compare(expected, Doubles(1000, got[0] + ulp(DType::F32, got[0])))
-                        .firstIndex == 0);
+    EXPECT_TRUE(
+        std::isnan(got[0]) ||
+        compare(expected, Doubles(1000, got[0] + ulp(DType::F32, got[0])))
+                .firstIndex == 0);
   }
 }
 
@@ -72,9 +73,8 @@ TEST(Elementwise, FmaRoundsOnce) {
     fused.push_back(std::fma(a[i], b[i], a[i]));
     split.push_back(a[i] * b[i] + a[i]);
   }
-  Tensor expected =
-      binary("%r = math.fma %a, %b, %a : tensor<?xf32>", "f32", "f32",
-             DType::F32, widened(a), widened(b));
+  Tensor expected = binary("%r = math.fma %a, %b, %a : tensor<?xf32>", "f32",
+                           "f32", DType::F32, widened(a), widened(b));
   EXPECT_TRUE(compare(expected, fused).isMatch());
   EXPECT_GT(compare(expected, split).mismatches, 50);
 }
@@ -116,10 +116,10 @@ TEST(Elementwise, SpecialValues) {
 }
 
 TEST(Elementwise, Float8RoundsAndHasNoInfinity) {
-  Tensor codes = binary("%r = arith.truncf %a : tensor<?xf32> to "
-                        "tensor<?xf8E4M3FN>",
-                        "f32", "f8E4M3FN", DType::F32, {1.06, 448, 1000},
-                        {0, 0, 0});
+  Tensor codes =
+      binary("%r = arith.truncf %a : tensor<?xf32> to "
+             "tensor<?xf8E4M3FN>",
+             "f32", "f8E4M3FN", DType::F32, {1.06, 448, 1000}, {0, 0, 0});
   EXPECT_TRUE(compare(codes, {1, 448, std::nan("")}).isMatch());
 }
 
@@ -144,11 +144,11 @@ TEST(Elementwise, IntegersWrapAndConvert) {
 }
 
 TEST(Elementwise, ComparisonsAndChoices) {
-  Tensor chosen = binary(R"(
+  Tensor chosen =
+      binary(R"(
       %c = arith.cmpf olt, %a, %b : tensor<?xf32>
       %r = arith.select %c, %a, %b : tensor<?xi1>, tensor<?xf32>)",
-                         "f32", "f32", DType::F32, {1, 5, std::nan("")},
-                         {2, 3, 4});
+             "f32", "f32", DType::F32, {1, 5, std::nan("")}, {2, 3, 4});
   EXPECT_TRUE(compare(chosen, {1, 3, 4}).isMatch());
   // Whether exp(a) is below the neighbouring bound is open.
   float edge = std::exp(1.0f);

@@ -37,8 +37,9 @@ TEST(Evaluate, ChecksItsInputs) {
   Tensor a = tensorOf(DType::F32, {2, 2}, {1, 2, 3, 4});
   Tensor s = tensorOf(DType::F32, {}, {0.5});
   EXPECT_TRUE(holds(errorOf(kAdd, {a}), "expects 2 inputs but got 1"));
-  EXPECT_TRUE(holds(errorOf(kAdd, {tensorOf(DType::BF16, {2, 2}, {1, 2, 3, 4}), s}),
-                    "expects argument #0 as ?x2xf32 but got 2x2xbf16"));
+  EXPECT_TRUE(
+      holds(errorOf(kAdd, {tensorOf(DType::BF16, {2, 2}, {1, 2, 3, 4}), s}),
+            "expects argument #0 as ?x2xf32 but got 2x2xbf16"));
   EXPECT_TRUE(holds(errorOf(kAdd, {tensorOf(DType::F32, {1, 3}, {1, 2, 3}), s}),
                     "expects argument #0 as ?x2xf32 but got 1x3xf32"));
   EXPECT_TRUE(holds(errorOf(kAdd, {tensorOf(DType::F32, {2, 2}, {1, 2, 3}), s}),
@@ -68,6 +69,16 @@ TEST(Evaluate, ReportsWhatItCannotDo) {
   EXPECT_TRUE(holds(shapes, "expects operands of one shape")) << shapes;
   EXPECT_TRUE(holds(errorOf("func.func private @f()", {}),
                     "expects a body of one block"));
+}
+
+TEST(Evaluate, RefusesWhatNoMemoryHolds) {
+  std::string error = errorOf(R"(
+    func.func @f(%n: index) -> tensor<?x?xf32> {
+      %e = tensor.empty(%n, %n) : tensor<?x?xf32>
+      return %e : tensor<?x?xf32>
+    })",
+                              tensorOf(DType::I64, {}, {1e9}));
+  EXPECT_TRUE(holds(error, "expects at most 2^30 elements")) << error;
 }
 
 TEST(Evaluate, ConstantsOfAllForms) {
@@ -141,8 +152,8 @@ TEST(Compare, CountsAndLocates) {
   EXPECT_TRUE(same.isMatch());
   EXPECT_EQ(same.maxUlp, 0);
   EXPECT_EQ(same.maxUlpIndex, -1);
-  Comparison near = compare(
-      expected, {1, 2 + 0x1p-22, HUGE_VAL, -std::nan("")});
+  Comparison near =
+      compare(expected, {1, 2 + 0x1p-22, HUGE_VAL, -std::nan("")});
   EXPECT_TRUE(near.isMatch());
   EXPECT_EQ(near.maxUlp, 1);
   EXPECT_EQ(near.maxRatio, 1);

@@ -59,16 +59,14 @@ TEST(Generic, AgreesWithTheNamedOp) {
   for (int i : {0, 1}) {
     ASSERT_EQ(program[i].shape, named[i].shape);
     // Each takes the nearest value of the other.
-    EXPECT_TRUE(
-        compare(named[i], roundedTo(program[i].dtype,
-                                    Floats(program[i].value.begin(),
-                                           program[i].value.end())))
-            .isMatch());
-    EXPECT_TRUE(
-        compare(program[i], roundedTo(named[i].dtype,
-                                      Floats(named[i].value.begin(),
-                                             named[i].value.end())))
-            .isMatch());
+    EXPECT_TRUE(compare(named[i], roundedTo(program[i].dtype,
+                                            Floats(program[i].value.begin(),
+                                                   program[i].value.end())))
+                    .isMatch());
+    EXPECT_TRUE(compare(program[i],
+                        roundedTo(named[i].dtype, Floats(named[i].value.begin(),
+                                                         named[i].value.end())))
+                    .isMatch());
   }
 }
 
@@ -82,11 +80,12 @@ static std::vector<Tensor> reduced(llvm::StringRef reduce, bool isTwo,
       "func.func @f(%x: tensor<2x3xf32>, %a0: " + type + ", %b0: " + type +
       ") -> (" + type + ", " + type + ") {\n" +
       "%a, %b = norm.generic (row, col) ins(%v = %x[row, col] : "
-      "tensor<2x3xf32>) outs(%o = %a0[" + keptDim + "] : " + type +
-      ", %p = %b0[" + keptDim + "] : " + type + ") {\n" + "%r" +
-      (isTwo ? ", %s" : "") + " = norm.reduce " + reduce.str() + " %v over [" +
-      dims.str() + "] : f32\n norm.yield %r, " + (isTwo ? "%s" : "%r") +
-      " : f32, f32\n}\nreturn %a, %b : " + type + ", " + type + "\n}";
+      "tensor<2x3xf32>) outs(%o = %a0[" +
+      keptDim + "] : " + type + ", %p = %b0[" + keptDim + "] : " + type +
+      ") {\n" + "%r" + (isTwo ? ", %s" : "") + " = norm.reduce " +
+      reduce.str() + " %v over [" + dims.str() + "] : f32\n norm.yield %r, " +
+      (isTwo ? "%s" : "%r") + " : f32, f32\n}\nreturn %a, %b : " + type + ", " +
+      type + "\n}";
   Tensor zeros = tensorOf(DType::F32, {kept}, Doubles(size_t(kept)));
   return run(text, {tensorOf(DType::F32, {2, 3}, std::move(x)), zeros, zeros});
 }
@@ -115,7 +114,8 @@ TEST(Generic, ReducesOverRows) {
 }
 
 TEST(Generic, EmptyExtentsGiveIdentities) {
-  auto results = run(R"(
+  auto results =
+      run(R"(
     func.func @f(%x: tensor<2x0xf32>, %a0: tensor<2xf32>, %b0: tensor<2xf32>)
         -> (tensor<2xf32>, tensor<2xf32>) {
       %a, %b = norm.generic (row, col)
@@ -127,9 +127,8 @@ TEST(Generic, EmptyExtentsGiveIdentities) {
       }
       return %a, %b : tensor<2xf32>, tensor<2xf32>
     })",
-                     {tensorOf(DType::F32, {2, 0}, {}),
-                      tensorOf(DType::F32, {2}, {7, 7}),
-                      tensorOf(DType::F32, {2}, {7, 7})});
+          {tensorOf(DType::F32, {2, 0}, {}), tensorOf(DType::F32, {2}, {7, 7}),
+           tensorOf(DType::F32, {2}, {7, 7})});
   EXPECT_TRUE(compare(results[0], {0, 0}).isMatch());
   EXPECT_TRUE(compare(results[1], {-HUGE_VAL, -HUGE_VAL}).isMatch());
 }
@@ -168,7 +167,8 @@ TEST(Generic, RefusesExtentsThatDisagree) {
 }
 
 TEST(Linalg, BroadcastsFillsAndMaps) {
-  auto results = run(R"(
+  auto results =
+      run(R"(
     #rows = affine_map<(i, j) -> (i)>
     #all = affine_map<(i, j) -> (i, j)>
     func.func @f(%x: tensor<2xf32>, %s: f32)
@@ -193,14 +193,14 @@ TEST(Linalg, BroadcastsFillsAndMaps) {
       } -> tensor<2x3xf32>
       return %b, %r : tensor<2x3xf32>, tensor<2x3xf32>
     })",
-                     {tensorOf(DType::F32, {2}, {1, 2}),
-                      tensorOf(DType::F32, {}, {100})});
+          {tensorOf(DType::F32, {2}, {1, 2}), tensorOf(DType::F32, {}, {100})});
   EXPECT_EQ(results[0].value, (Doubles{1, 1, 1, 2, 2, 2}));
   EXPECT_EQ(results[1].value, (Doubles{101, 201, 301, 102, 202, 302}));
 }
 
 TEST(Linalg, RefusesReductions) {
-  std::string error = errorOf(R"(
+  std::string error = errorOf(
+      R"(
     func.func @f(%x: tensor<2xf32>, %y: tensor<f32>) -> tensor<f32> {
       %r = linalg.reduce ins(%x : tensor<2xf32>) outs(%y : tensor<f32>)
              dimensions = [0]
@@ -210,8 +210,7 @@ TEST(Linalg, RefusesReductions) {
              }
       return %r : tensor<f32>
     })",
-                              {tensorOf(DType::F32, {2}, {1, 2}),
-                               tensorOf(DType::F32, {}, {0})});
+      {tensorOf(DType::F32, {2}, {1, 2}), tensorOf(DType::F32, {}, {0})});
   EXPECT_TRUE(llvm::StringRef(error).contains("expects parallel loops"))
       << error;
 }

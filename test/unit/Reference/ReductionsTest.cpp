@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Emulation.h"
 #include "Reductions.h"
+#include "Emulation.h"
 
 using namespace norm;
 using namespace norm::reference;
@@ -115,16 +115,15 @@ TEST(Moments, AcceptBothFormsInEveryOrder) {
     for (const Floats &x : hardRows(size)) {
       Doubles wide = widened(x);
       int64_t depth = reductionDepth(size, 4);
-      Moments any =
-          moments(DType::F32, rowOf(wide), depth, MomentsForm::Any);
+      Moments any = moments(DType::F32, rowOf(wide), depth, MomentsForm::Any);
       Moments merged =
           moments(DType::F32, rowOf(wide), depth, MomentsForm::Merged);
       for (Order order : {Order::Sequential, Order::Pairwise, Order::Lanes})
         for (bool isMerged : {false, true}) {
           WelfordState got = momentsBy(order, isMerged, x);
           EXPECT_TRUE(accepts(any.mean, got.mean))
-              << size << ": " << got.mean << " for " << any.mean.value
-              << " +- " << any.mean.bound;
+              << size << ": " << got.mean << " for " << any.mean.value << " +- "
+              << any.mean.bound;
           EXPECT_TRUE(accepts(any.m2, got.m2))
               << size << ": " << got.m2 << " for " << any.m2.value << " +- "
               << any.m2.bound;
@@ -167,8 +166,8 @@ TEST(Moments, RefuseTheUnbiasedVarianceOfLongRows) {
 }
 
 TEST(Moments, OfAConstantRowAreExactWhereItsSumIs) {
-  Moments result = moments(DType::F32, rowOf(Doubles(384, 80000.0)), 17,
-                           MomentsForm::Any);
+  Moments result =
+      moments(DType::F32, rowOf(Doubles(384, 80000.0)), 17, MomentsForm::Any);
   EXPECT_EQ(result.mean.bound, 0.0);
   EXPECT_EQ(result.m2.bound, 0.0);
 }
@@ -184,8 +183,8 @@ TEST(Moments, OverflowAsTheirTypeDoes) {
 
 TEST(SumOfExponentials, AcceptsDirectAndOnlineForms) {
   std::mt19937 random(6);
-  for (const Floats &x : {normalRow(random, 300, 0, 3),
-                          normalRow(random, 300, 50, 40)}) {
+  for (const Floats &x :
+       {normalRow(random, 300, 0, 3), normalRow(random, 300, 50, 40)}) {
     Doubles wide = widened(x);
     float max = *std::max_element(x.begin(), x.end());
     Element result = sumOfExponentials(DType::F32, rowOf(wide), {max, 0},
