@@ -230,20 +230,22 @@ static int64_t bytesOf(Type type) {
   ::norm::ProgramFacts facts;
   facts.columns = columns;
   facts.phases = numExchanges + 1;
-  unsigned numInputs = 0;
   GenericOp generic = op;
-  numInputs = generic.getInputs().size();
-  // The order may depend on inputs alone: outputs don't change a row's sums.
+  // Of what is read: other operands don't change a row's sums.
   int64_t narrowest = 0;
   for (BlockArgument arg : generic.getBlock()->getArguments()) {
     if (accesses[arg.getArgNumber()] != Access::Full)
       continue;
-    if (arg.getArgNumber() >= numInputs && arg.use_empty())
+    if (arg.use_empty())
       continue;
     int64_t bytes = bytesOf(arg.getType());
     narrowest = narrowest ? std::min(narrowest, bytes) : bytes;
   }
-  facts.narrowestBytes = narrowest ? narrowest : 4;
+  facts.leaf = ::norm::leafFor(narrowest ? narrowest : 4);
+  if (std::optional<OrderAttr> order = generic.getOrder()) {
+    facts.leaf = order->getLeaf();
+    facts.lanes = order->getLanes();
+  }
   facts.heldBytes = 0;
   for (Value value : valuesToHold())
     facts.heldBytes += bytesOf(value.getType());

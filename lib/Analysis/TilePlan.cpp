@@ -50,6 +50,10 @@ bool TilePlan::hasPartialChunk() const {
 // Cost model
 //===----------------------------------------------------------------------===//
 
+/// Bounds code size: the steps of a phase are unrolled where values stay in
+/// registers.
+static constexpr int64_t maxStepsInRegisters = 32;
+
 int64_t norm::leafFor(int64_t bytes) {
   return bytes <= 0 ? 1 : std::max<int64_t>(1, 16 / bytes);
 }
@@ -59,13 +63,14 @@ static Schedule chooseHostSchedule(const ProgramFacts &facts,
   Schedule schedule;
   schedule.residency = Residency::Stream;
   // Two vectors of f32 lanes in flight; a row of few leaves needs fewer.
-  int64_t leaf = leafFor(facts.narrowestBytes);
+  int64_t leaf = facts.leaf;
   schedule.vector = std::max<int64_t>(1, 2 * limits.vectorBytes / 4 / leaf * 2);
   if (facts.columns >= 0) {
     int64_t leaves = llvm::divideCeil(std::max<int64_t>(facts.columns, 1), leaf);
     schedule.vector = std::min<int64_t>(schedule.vector,
                                         llvm::PowerOf2Ceil(leaves));
   }
+  schedule.vector = std::min(schedule.vector, facts.lanes);
   return schedule;
 }
 
@@ -75,11 +80,12 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
     return chooseHostSchedule(facts, limits);
   Schedule schedule;
   if (facts.columns < 0) {
-    schedule.threads = 512;
+    schedule.threads = std::min<int64_t>(512, facts.lanes);
+    schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
     schedule.residency = Residency::Stream;
     return schedule;
   }
-  int64_t leaf = leafFor(facts.narrowestBytes);
+  int64_t leaf = facts.leaf;
   int64_t leaves = llvm::divideCeil(std::max<int64_t>(facts.columns, 1), leaf);
   if (leaves <= 32)
     schedule.threads = std::max<int64_t>(4, llvm::PowerOf2Ceil(leaves));
@@ -94,6 +100,7 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
     schedule.threads = 256;
   else
     schedule.threads = 1024;
+  schedule.threads = std::min(schedule.threads, facts.lanes);
   // Bytes that a thread holds: at most half of the registers it can have.
   auto held = [&] {
     return llvm::divideCeil(leaves, schedule.threads) * leaf * facts.heldBytes;
@@ -101,11 +108,16 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   if (schedule.threads == 1024 && held() > 128)
     schedule.threads = 512;
   if (facts.phases > 1 && held() > 256) {
-    schedule.threads = 1024;
-    int64_t shared = held() * schedule.threads;
+    schedule.threads = std::min<int64_t>(1024, facts.lanes);
+    schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
+    int64_t shared = held() * schedule.threads * schedule.rowsPerCta;
     schedule.residency = shared <= limits.sharedPerCta ? Residency::Shared
                                                        : Residency::Stream;
   }
+  // Without anything to hold a phase still is unrolled in registers.
+  if (schedule.residency == Residency::Registers &&
+      llvm::divideCeil(leaves, schedule.threads) > maxStepsInRegisters)
+    schedule.residency = Residency::Stream;
   schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
   // Two CTAs on an SM rather than one.
   if (leaves > 2048 && leaves <= 4096 &&
@@ -206,11 +218,12 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
     return makeError("expects 'threads' to be a power of two from 1 to 1024 "
                      "but got {0}",
                      s.threads);
-  if (!isPowerOf2(s.vector) || s.threads * s.vector > 1024)
-    return makeError("expects 'vector' to be a power of two with at most 1024 "
+  if (!isPowerOf2(s.vector) || s.vector > facts.lanes ||
+      s.threads * s.vector > facts.lanes)
+    return makeError("expects 'vector' to be a power of two with at most {2} "
                      "lanes per step but got {0} x {1}",
-                     s.threads, s.vector);
-  if (s.rowsPerCta < 1 || s.threads * s.rowsPerCta > 1024)
+                     s.threads, s.vector, facts.lanes);
+  if (s.rowsPerCta < 1 || s.rowsPerCta > 1024 || s.threads * s.rowsPerCta > 1024)
     return makeError("expects at most 1024 threads per CTA but got {0} x {1}",
                      s.threads, s.rowsPerCta);
   if (s.maxRegisters < 0 || s.maxRegisters > 255)
@@ -231,8 +244,7 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
   if (s.vector != 1)
     return makeError("expects 'vector' to be 1 on {0} but got {1}", target,
                      s.vector);
-  if (s.threads * s.rowsPerCta < 32 &&
-      s.threads * s.rowsPerCta % 32 != 0)
+  if (s.threads * s.rowsPerCta % 32 != 0)
     return makeError("expects whole warps per CTA but got {0} x {1} threads",
                      s.threads, s.rowsPerCta);
   if (s.residency == Residency::Stream)
@@ -241,14 +253,13 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
     return makeError("expects residency stream where the columns are known at "
                      "launch only but got {0}",
                      toString(s.residency));
-  int64_t leaf = leafFor(facts.narrowestBytes);
+  int64_t leaf = facts.leaf;
   int64_t steps = llvm::divideCeil(std::max<int64_t>(facts.columns, 1),
                                    leaf * s.threads);
-  // Bounds code size: the steps of a phase are unrolled.
-  if (s.residency == Residency::Registers && steps > 32)
+  if (s.residency == Residency::Registers && steps > maxStepsInRegisters)
     return makeError("schedule needs {0} chunks per thread in registers but "
-                     "at most 32 are allowed",
-                     steps);
+                     "at most {1} are allowed",
+                     steps, maxStepsInRegisters);
   int64_t bytes = steps * leaf * s.threads * facts.heldBytes * s.rowsPerCta;
   if (s.residency == Residency::Shared && bytes > limits.sharedPerCta)
     return makeError("schedule needs {0} bytes of shared memory per CTA but "

@@ -80,10 +80,14 @@ struct TargetLimits {
 /// What the cost model looks at.
 struct ProgramFacts {
   int64_t columns = -1;     ///< -1 where known at launch only
-  int64_t narrowestBytes = 4; ///< element size of the narrowest streamed input
+  int64_t leaf = 4;         ///< columns per leaf of the order
+  int64_t lanes = 1024;     ///< virtual lanes of the order
   int64_t heldBytes = 4;    ///< bytes per column kept between phases
   int64_t phases = 1;       ///< walks over the columns
 };
+
+/// The most columns of a row: kernels count columns in 32 bits.
+constexpr int64_t maxColumns = int64_t(1) << 30;
 
 /// Columns per leaf for a row whose narrowest streamed input has elements of
 /// `bytes`: one 16-byte access.

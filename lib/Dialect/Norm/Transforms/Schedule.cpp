@@ -80,7 +80,7 @@ struct NormSchedule
         value.prefetch, value.vector, value.maxRegisters));
     if (!op.getOrder())
       op.setOrderAttr(
-          OrderAttr::get(context, ::norm::leafFor(facts.narrowestBytes), 1024));
+          OrderAttr::get(context, facts.leaf, facts.lanes));
     return success();
   }
 };
