@@ -15,6 +15,7 @@
 #include "norm/Tools/NormRunReport.h"
 #include "norm/Tools/Tools.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
@@ -31,7 +32,7 @@ public:
   explicit Run(const RunOptions &options) : options(options) {}
 
   llvm::Error execute();
-  bool passed() const { return failures == 0; }
+  bool passed() const { return report.passed(); }
 
 private:
   llvm::Error compile();
@@ -42,8 +43,9 @@ private:
   llvm::Error compareWithHost();
   llvm::Error time();
   void explain();
-  void describeKernels();
-  void note(const char *what, unsigned result, const ResultCheck &check);
+  void describe();
+  llvm::Error writeReport();
+  void note(const char *kind, unsigned result, const ResultCheck &check);
 
   const Manifest &manifest() const { return program.artifact.manifest; }
 
@@ -57,10 +59,7 @@ private:
   std::optional<DeviceCall> call;
   std::unique_ptr<PreparedLaunch> prepared;
   std::vector<HostTensor> results;
-  std::vector<KernelReport> kernels;
-  std::optional<CopyRate> copy;
-  std::vector<std::string> checkLines;
-  unsigned failures = 0;
+  RunReport report;
 };
 
 llvm::Error Run::compile() {
@@ -104,11 +103,8 @@ llvm::Error Run::writeResults() {
   return llvm::Error::success();
 }
 
-void Run::note(const char *what, unsigned result, const ResultCheck &check) {
-  failures += !check.passed;
-  checkLines.push_back(llvm::formatv("{0} result {1} {2}: {3}",
-                                     check.passed ? "ok   " : "WRONG", result,
-                                     what, check.line));
+void Run::note(const char *kind, unsigned result, const ResultCheck &check) {
+  report.checks.push_back({kind, result, check});
 }
 
 llvm::Error Run::check() {
@@ -120,9 +116,10 @@ llvm::Error Run::check() {
   for (unsigned i = 0; i < checks->size(); ++i) {
     const ResultCheck &check = (*checks)[i];
     note("reference", i, check);
-    for (auto [kernel, report] : llvm::zip(manifest().kernels, kernels))
+    for (auto [kernel, described] :
+         llvm::zip(manifest().kernels, report.kernels))
       if (llvm::is_contained(kernel.writes, data.results[i]))
-        report.ulps = std::max(report.ulps.value_or(0), check.ulps);
+        described.ulps = std::max(described.ulps.value_or(0), check.ulps);
   }
   return llvm::Error::success();
 }
@@ -175,23 +172,28 @@ llvm::Error Run::time() {
         prepared->time(unsigned(index), timingOptions);
     if (!timing)
       return timing.takeError();
-    kernels[index].timing = std::move(*timing);
+    report.kernels[index].timing = std::move(*timing);
   }
-  return device->measureCopyRate(largest).moveInto(copy);
+  return device->measureCopyRate(largest).moveInto(report.copy);
 }
 
-void Run::describeKernels() {
+void Run::describe() {
+  report.device = device->name();
+  report.description = device->description();
+  report.target = manifest().target;
   for (auto [kernel, launch] :
        llvm::zip(manifest().kernels, prepared->plan().kernels)) {
-    KernelReport report;
-    report.program = kernel.program;
-    report.shape =
-        (llvm::Twine(launch.rows) + "x" + llvm::Twine(launch.columns) + " " +
-         name(manifest().dtype(kernel.columns.buffer)))
-            .str();
-    report.schedule = kernel.schedule;
-    report.bytes = launch.minimalBytes;
-    kernels.push_back(std::move(report));
+    KernelReport described;
+    described.program = kernel.program;
+    described.order = kernel.order;
+    described.schedule = kernel.schedule;
+    if (!launch.empty())
+      described.symbol = kernel.variants[launch.variant].symbol;
+    described.dtype = manifest().dtype(kernel.columns.buffer);
+    described.rows = launch.rows;
+    described.columns = launch.columns;
+    described.bytes = launch.minimalBytes;
+    report.kernels.push_back(std::move(described));
   }
 }
 
@@ -214,12 +216,28 @@ void Run::explain() {
     os << "  " << line << "\n";
 }
 
+llvm::Error Run::writeReport() {
+  llvm::raw_ostream &os = llvm::outs();
+  if (options.explain)
+    explain();
+  printReport(os, report);
+  if (options.json.empty())
+    return llvm::Error::success();
+  std::error_code failed;
+  llvm::raw_fd_ostream file(options.json, failed, llvm::sys::fs::OF_Text);
+  if (failed)
+    return llvm::createStringError(options.json +
+                                   ": cannot write: " + failed.message());
+  file << llvm::formatv("{0:2}\n", toJSON(report));
+  return llvm::Error::success();
+}
+
 llvm::Error Run::execute() {
   if (llvm::Error error = compile())
     return error;
   if (llvm::Error error = launch())
     return error;
-  describeKernels();
+  describe();
   if (llvm::Error error = writeResults())
     return error;
   if (options.check)
@@ -233,18 +251,7 @@ llvm::Error Run::execute() {
   if (options.time)
     if (llvm::Error error = time())
       return error;
-  llvm::raw_ostream &os = llvm::outs();
-  if (options.explain)
-    explain();
-  os << "device " << device->name() << ": " << device->description();
-  if (copy)
-    os << llvm::formatv(", copies {0} at {1:F1} GB/s", printBytes(copy->bytes),
-                        copy->gigabytesPerSecond);
-  os << "\n";
-  printTable(os, kernels, copy);
-  for (const std::string &line : checkLines)
-    os << line << "\n";
-  return llvm::Error::success();
+  return writeReport();
 }
 
 /// Prints the diagnostic and gives the exit status it stands for.

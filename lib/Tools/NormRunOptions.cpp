@@ -74,6 +74,9 @@ struct CommandLine {
                              cl::cat(category)};
   cl::opt<bool> explain{"explain", cl::desc("Print what was decided"),
                         cl::cat(category)};
+  cl::opt<std::string> json{"json",
+                            cl::desc("Write the report to a file as JSON"),
+                            cl::value_desc("file"), cl::cat(category)};
   cl::opt<std::string> bits{
       "bits", cl::desc("Compare every bit with the results on the host"),
       cl::value_desc("host"), cl::cat(category)};
@@ -172,6 +175,7 @@ llvm::Error convert(const CommandLine &line, RunOptions &options) {
   options.target = line.target;
   options.entry = line.entry;
   options.schedule = line.schedule;
+  options.json = line.json;
   options.check = line.check;
   options.time = line.time;
   options.explain = line.explain;

@@ -9,9 +9,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <cmath>
 
 using namespace norm;
 using namespace norm::tools;
+namespace json = llvm::json;
 
 namespace {
 
@@ -97,7 +99,10 @@ void tools::printTable(llvm::raw_ostream &os,
     columns.push_back(std::move(column));
   };
   add("kernel", false, [](const KernelReport &k) { return k.program; });
-  add("shape", false, [](const KernelReport &k) { return k.shape; });
+  add("shape", false, [](const KernelReport &k) {
+    return std::string(
+        llvm::formatv("{0}x{1} {2}", k.rows, k.columns, name(k.dtype)));
+  });
   add("schedule", false, [](const KernelReport &k) { return k.schedule; });
   add("bytes", true, [](const KernelReport &k) { return printBytes(k.bytes); });
   auto timedColumn = [&](const char *title,
@@ -134,4 +139,69 @@ void tools::printTable(llvm::raw_ostream &os,
     });
   if (!kernels.empty())
     print(os, columns);
+}
+
+bool RunReport::passed() const {
+  return llvm::all_of(
+      checks, [](const CheckReport &report) { return report.check.passed; });
+}
+
+void tools::printReport(llvm::raw_ostream &os, const RunReport &report) {
+  os << "device " << report.device << ": " << report.description;
+  if (report.copy)
+    os << llvm::formatv(", copies {0} at {1:F1} GB/s",
+                        printBytes(report.copy->bytes),
+                        report.copy->gigabytesPerSecond);
+  os << "\n";
+  printTable(os, report.kernels, report.copy);
+  for (const CheckReport &check : report.checks)
+    os << (check.check.passed ? "ok    " : "WRONG ") << "result "
+       << check.result << " " << check.kind << ": " << check.check.line << "\n";
+}
+
+/// JSON has neither NaN nor infinities.
+static json::Value finiteNumber(double value) {
+  return std::isfinite(value) ? json::Value(value) : json::Value(nullptr);
+}
+
+static json::Object toObject(const KernelReport &kernel,
+                             const std::optional<CopyRate> &copy) {
+  json::Object object{
+      {"program", kernel.program},   {"order", kernel.order},
+      {"schedule", kernel.schedule}, {"symbol", kernel.symbol},
+      {"dtype", name(kernel.dtype)}, {"rows", kernel.rows},
+      {"columns", kernel.columns},   {"bytes", int64_t(kernel.bytes)}};
+  if (kernel.timing) {
+    object["median"] = finiteNumber(kernel.timing->median());
+    object["p10"] = finiteNumber(kernel.timing->quantile(0.1));
+    object["p90"] = finiteNumber(kernel.timing->quantile(0.9));
+    object["launches"] = int64_t(kernel.timing->milliseconds.size());
+    object["rate"] = rate(kernel, *kernel.timing);
+    if (copy)
+      object["share_of_copy"] =
+          finiteNumber(rate(kernel, *kernel.timing) / copy->gigabytesPerSecond);
+  }
+  if (kernel.ulps)
+    object["ulps"] = finiteNumber(*kernel.ulps);
+  return object;
+}
+
+json::Value tools::toJSON(const RunReport &report) {
+  json::Array kernels, checks;
+  for (const KernelReport &kernel : report.kernels)
+    kernels.push_back(toObject(kernel, report.copy));
+  for (const CheckReport &check : report.checks)
+    checks.push_back(json::Object{{"kind", check.kind},
+                                  {"result", int64_t(check.result)},
+                                  {"passed", check.check.passed},
+                                  {"ulps", finiteNumber(check.check.ulps)},
+                                  {"text", check.check.line}});
+  json::Object object{
+      {"device", report.device},       {"description", report.description},
+      {"target", report.target},       {"passed", report.passed()},
+      {"kernels", std::move(kernels)}, {"checks", std::move(checks)}};
+  if (report.copy)
+    object["copy"] = json::Object{{"bytes", int64_t(report.copy->bytes)},
+                                  {"rate", report.copy->gigabytesPerSecond}};
+  return object;
 }

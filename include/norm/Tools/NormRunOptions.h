@@ -35,6 +35,7 @@ struct RunOptions {
   std::string target;
   std::string entry;
   std::string schedule;
+  std::string json; ///< file for the report
   std::map<unsigned, DataSpec> arguments;
   std::map<unsigned, std::string> outputs;
   std::map<unsigned, Expectation> expectations;

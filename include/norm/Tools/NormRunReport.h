@@ -9,6 +9,8 @@
 #define NORM_TOOLS_NORMRUNREPORT_H
 
 #include "norm/Runtime/Device.h"
+#include "norm/Tools/NormRunCheck.h"
+#include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace norm::tools {
@@ -16,12 +18,44 @@ namespace norm::tools {
 /// What is known of one kernel after a run.
 struct KernelReport {
   std::string program;
-  std::string shape; ///< rows x columns, and the element type
+  std::string order;
   std::string schedule;
+  std::string symbol; ///< of the launched variant; empty if none was
+  DType dtype = DType::F32;
+  int64_t rows = 0;
+  int64_t columns = 0;
   uint64_t bytes = 0;
   std::optional<Timing> timing;
   std::optional<double> ulps; ///< the largest error of what it wrote
 };
+
+/// One comparison of a result.
+struct CheckReport {
+  std::string kind; ///< `reference`, `file` or `bits`
+  unsigned result = 0;
+  ResultCheck check;
+};
+
+/// All that a run tells.
+struct RunReport {
+  std::string device;      ///< `cuda:0`
+  std::string description; ///< of the device
+  std::string target;
+  std::optional<CopyRate> copy;
+  std::vector<KernelReport> kernels;
+  std::vector<CheckReport> checks;
+
+  bool passed() const;
+};
+
+/// Prints the device, the kernels' table, and a line per check that starts
+/// with `ok` or `WRONG`.
+void printReport(llvm::raw_ostream &os, const RunReport &report);
+
+/// The same for programs; durations are in milliseconds, rates in 10^9 bytes
+/// per second. What isn't known is left out, and a difference without a
+/// finite size is null.
+llvm::json::Value toJSON(const RunReport &report);
 
 /// Prints the kernels as one table; the columns that nothing is known for are
 /// left out. `copy`, if measured, is what a kernel's rate is compared with.
