@@ -260,6 +260,8 @@ int reportError(llvm::Error error) {
   if (error.isA<NoDeviceError>())
     status = ExitNoDevice;
   std::string message = llvm::toString(std::move(error));
+  if (message.empty())
+    return status;
   // The compiler's diagnostics say where and how bad by themselves.
   bool complete = llvm::StringRef(message).contains(": error: ");
   llvm::errs() << (complete ? "" : "norm-run: error: ")

@@ -215,6 +215,7 @@ llvm::Expected<RunOptions> tools::parseRunOptions(int argc, char **argv) {
   llvm::raw_string_ostream stream(problem);
   if (!cl::ParseCommandLineOptions(argc, argv, kOverview, &stream)) {
     // The library prefixes some lines by the program's name; make it one line.
+    // Nothing is left of a malformed value, which it reports on stderr itself.
     llvm::SmallVector<llvm::StringRef, 4> lines;
     llvm::StringRef(problem).split(lines, '\n', /*MaxSplit=*/-1,
                                    /*KeepEmpty=*/false);

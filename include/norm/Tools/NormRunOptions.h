@@ -48,7 +48,8 @@ struct RunOptions {
   unsigned launches = 50;
 };
 
-/// Reads the command line. An error quotes what isn't understood.
+/// Reads the command line. An error quotes what isn't understood; its text is
+/// empty if the diagnostic is on stderr already.
 llvm::Expected<RunOptions> parseRunOptions(int argc, char **argv);
 
 } // namespace norm::tools
