@@ -221,12 +221,14 @@ struct MomentBounds {
 };
 } // namespace
 
-/// Levels of merging. One after the other, the early merges' errors are
-/// averaged away, so that such a level counts half.
-static double mergedDepth(int64_t count, int64_t depth) {
+/// Levels of merging in the order of a row: one per halving, and `perMerge` for
+/// each state that a lane merges after its first.
+// One after the other, the early merges' errors of a mean are averaged away, so
+// that such a merge counts half there.
+static double mergedDepth(int64_t count, int64_t depth, double perMerge) {
   double halvings = std::ceil(std::log2(double(count))) + 1;
-  return std::min(double(depth),
-                  halvings + double(std::max<int64_t>(depth - 17, 0)) / 2);
+  double merges = double(std::max<int64_t>(depth - 17, 0));
+  return std::min(double(depth), halvings + perMerge * merges);
 }
 
 static MomentBounds boundMerged(DType type, const ExactMoments &exact,
@@ -287,8 +289,8 @@ Moments reference::moments(DType type, Row row, int64_t depth,
   double count = double(row.size());
   ExactMoments exact = exactMoments(row);
   double m2High = std::pow(std::sqrt(exact.m2) + exact.boundNorm, 2);
-  MomentBounds bounds =
-      boundMerged(type, exact, count, m2High, mergedDepth(row.size(), depth));
+  MomentBounds bounds = boundMerged(type, exact, count, m2High,
+                                    mergedDepth(row.size(), depth, 0.5));
   if (form == MomentsForm::Any) {
     MomentBounds other = boundSummed(type, row, exact, count, m2High, depth);
     bounds.mean = std::max(bounds.mean, other.mean);
@@ -343,8 +345,10 @@ Element reference::sumOfExponentials(DType type, Row row, Element max,
   }
   if (hasUnknown)
     return unknown(total.get());
-  // On each level an exponential, a product and a sum.
-  double growth = (depth + 1) * (2 * kExpUlps + 2) * unit;
+  // Online, on each level an exponential, a product and a sum; else one
+  // exponential and the levels of a sum.
+  double online = (mergedDepth(row.size(), depth, 1) + 1) * (2 * kExpUlps + 2);
+  double growth = std::max(online, double(depth) + 2 * kExpUlps) * unit;
   bound += growth * (1 + growth) * (total.get() + bound) +
            double(row.size()) * (2 * kExpUlps + 1) * halfUlp(type, 0);
   return {total.get(), bound};
