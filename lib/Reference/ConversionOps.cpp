@@ -58,7 +58,9 @@ static Element reinterpret(DType from, DType to, Element x) {
 
 static ScalarFunction fromInteger(DType from, DType to, bool isSigned) {
   return [=](Elements x) {
-    if (x[0].isUnknown())
+    // 2^64 less a small number has no float64.
+    bool isWide = !isSigned && from == DType::I64 && x[0].value < 0;
+    if (x[0].isUnknown() || isWide)
       return unknown();
     double value =
         isSigned ? asSigned(from, x[0].value) : asUnsigned(from, x[0].value);
