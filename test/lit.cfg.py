@@ -12,6 +12,7 @@
 import ctypes
 import os
 import shutil
+import sys
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -43,6 +44,7 @@ def has_cuda_device():
 
 config.substitutions.append(
     ("%inputs", os.path.join(config.test_source_root, "Inputs")))
+config.substitutions.append(("%python", sys.executable))
 ptxas = find_ptxas()
 if ptxas:
     config.available_features.add("ptxas")

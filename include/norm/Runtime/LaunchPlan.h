@@ -59,8 +59,9 @@ struct KernelLaunch {
   uint64_t minimalBytes = 0;
   llvm::SmallVector<uint64_t, 12> params;
 
-  /// A kernel without rows or columns has nothing to do and isn't launched.
-  bool empty() const { return rows == 0 || columns == 0; }
+  /// A kernel without rows has nothing to do and isn't launched. Rows without
+  /// columns still have statistics.
+  bool empty() const { return rows == 0; }
 };
 
 struct LaunchPlan {
