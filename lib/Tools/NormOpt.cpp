@@ -16,17 +16,29 @@
 #include "norm/Pipelines/Pipelines.h"
 #include "norm/Target/Passes.h"
 
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/InitAllPasses.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+/// The passes of upstream that a pipeline of norm is built of or that bring IR
+/// to it. Registering all of upstream's would make the executable several times
+/// as large.
+static void registerUpstreamPasses() {
+  mlir::registerTransformsPasses();
+  mlir::registerConvertElementwiseToLinalgPass();
+  mlir::registerLinalgGeneralizeNamedOpsPass();
+  mlir::registerConvertGpuOpsToNVVMOps();
+  mlir::registerConvertToLLVMPass();
+  mlir::registerReconcileUnrealizedCastsPass();
+  mlir::registerSCFToControlFlowPass();
+}
 
 int norm::tools::normOptMain(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  mlir::registerAllPasses();
   mlir::norm::registerDialects(registry);
+  registerUpstreamPasses();
   mlir::norm::registerNormTransformsPasses();
   mlir::norm::registerNormConversionPasses();
   mlir::norm::registerNormTargetPasses();

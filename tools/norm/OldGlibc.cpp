@@ -5,10 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The two functions newer than glibc 2.34 that the linked archives call. Linked
-// into the self-contained executable, they keep it running where glibc has
-// neither: libgcc's unwinder wants _dl_find_object (2.35), LLVM and libstdc++
-// want arc4random (2.36). Both follow glibc's documented interface.
+// The functions newer than glibc 2.34 that the linked archives call. Linked into
+// the self-contained executable, they keep it running where glibc has none of
+// them: libgcc's unwinder wants _dl_find_object (2.35), LLVM and libstdc++ want
+// arc4random (2.36), MLIR wants the hypot of 2.35, which differs from the older
+// one only in how it reports errors. All follow glibc's documented interface.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +34,12 @@ extern "C" NORM_HIDDEN uint32_t arc4random() noexcept {
 #endif
 
 #if __GLIBC_PREREQ(2, 35)
+__asm__(".symver olderHypot, hypot@GLIBC_2.2.5");
+extern "C" double olderHypot(double x, double y) noexcept;
+extern "C" NORM_HIDDEN double hypot(double x, double y) noexcept {
+  return olderHypot(x, y);
+}
+
 namespace {
 struct Search {
   uintptr_t address;
