@@ -9,6 +9,7 @@
 
 #include "norm/Dialect/Norm/IR/Norm.h"
 #include "norm/Dialect/Norm/Utils/EmitExp.h"
+#include "norm/Dialect/Norm/Utils/EmitLog.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -44,16 +45,23 @@ ExpRange getRange(Value x) {
   return isMax ? ExpRange::NonPositive : ExpRange::Any;
 }
 
-template <typename OpTy, Value (*emit)(OpBuilder &, Location, Value, ExpRange)>
-struct ExpandExp : OpRewritePattern<OpTy> {
+Value emitExpOf(OpBuilder &builder, Location loc, Value x) {
+  return emitExp(builder, loc, x, getRange(x));
+}
+Value emitExp2Of(OpBuilder &builder, Location loc, Value x) {
+  return emitExp2(builder, loc, x, getRange(x));
+}
+
+/// Replaces a function of one f32 or f64 by its expansion.
+template <typename OpTy, Value (*emit)(OpBuilder &, Location, Value)>
+struct ExpandFunction : OpRewritePattern<OpTy> {
   using OpRewritePattern<OpTy>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     Type type = op.getType();
     if (!type.isF32() && !type.isF64())
       return rewriter.notifyMatchFailure(op, "expects f32 or f64");
-    rewriter.replaceOp(op, emit(rewriter, op.getLoc(), op.getOperand(),
-                                getRange(op.getOperand())));
+    rewriter.replaceOp(op, emit(rewriter, op.getLoc(), op.getOperand()));
     return success();
   }
 };
@@ -77,22 +85,22 @@ struct ExpandRsqrt : OpRewritePattern<math::RsqrtOp> {
 } // namespace
 
 /// Functions with an upstream approximation in f32 whose error stays below 5
-/// ulp everywhere. The logarithms are wrong for subnormal numbers, sine and
-/// cosine for large ones, and are left as they are.
-static bool hasApproximation(StringRef name) {
+/// ulp everywhere. Sine and cosine are wrong for large numbers there.
+static bool isApproximatedUpstream(StringRef name) {
   return llvm::is_contained(
-      {math::TanhOp::getOperationName(), math::ErfOp::getOperationName(),
-       math::ErfcOp::getOperationName(), math::ExpM1Op::getOperationName(),
-       math::Log1pOp::getOperationName()},
+      {math::ErfOp::getOperationName(), math::ErfcOp::getOperationName()},
       name);
 }
 
 static bool isExpanded(StringRef name) {
-  return hasApproximation(name) ||
-         llvm::is_contained({math::ExpOp::getOperationName(),
-                             math::Exp2Op::getOperationName(),
-                             math::RsqrtOp::getOperationName()},
-                            name);
+  return isApproximatedUpstream(name) ||
+         llvm::is_contained(
+             {math::ExpOp::getOperationName(), math::Exp2Op::getOperationName(),
+              math::ExpM1Op::getOperationName(),
+              math::TanhOp::getOperationName(), math::LogOp::getOperationName(),
+              math::Log1pOp::getOperationName(),
+              math::RsqrtOp::getOperationName()},
+             name);
 }
 
 void NormExpandMathPass::runOnOperation() {
@@ -108,10 +116,14 @@ void NormExpandMathPass::runOnOperation() {
     return;
   MLIRContext *context = &getContext();
   RewritePatternSet patterns(context);
-  patterns.add<ExpandExp<math::ExpOp, emitExp>,
-               ExpandExp<math::Exp2Op, emitExp2>, ExpandRsqrt>(context);
+  patterns.add<ExpandFunction<math::ExpOp, emitExpOf>,
+               ExpandFunction<math::Exp2Op, emitExp2Of>,
+               ExpandFunction<math::ExpM1Op, emitExpM1>,
+               ExpandFunction<math::TanhOp, emitTanh>,
+               ExpandFunction<math::LogOp, emitLog>,
+               ExpandFunction<math::Log1pOp, emitLog1P>, ExpandRsqrt>(context);
   populateMathF32ExpansionPatterns(patterns, isExpanded);
-  populateMathPolynomialApproximationPatterns(patterns, hasApproximation);
+  populateMathPolynomialApproximationPatterns(patterns, isApproximatedUpstream);
   FrozenRewritePatternSet frozen(std::move(patterns));
   // Expansions only: what the user wrote is not simplified on the way.
   GreedyRewriteConfig config;

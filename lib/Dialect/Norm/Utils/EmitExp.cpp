@@ -17,10 +17,7 @@
 
 #include "norm/Dialect/Norm/Utils/EmitExp.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/TypeUtilities.h"
+#include "FloatEmitter.h"
 
 using namespace mlir;
 using namespace mlir::norm;
@@ -36,8 +33,9 @@ struct ExpFormat {
   /// The power of two above which the smallest normal number times the power
   /// stays normal for every n that doesn't give zero.
   int subnormalShift;
-  /// exp is 0 below `lowest` and infinite above `highest`; so is exp2.
-  double lowest, highest, lowest2, highest2;
+  /// exp is 0 below `lowest` and infinite above `highest`; so is exp2, and
+  /// expm1 is -1 below `lowestM1`. tanh is 1 above `highestTanh`.
+  double lowest, highest, lowest2, highest2, lowestM1, highestTanh;
   /// Coefficients of r^2, r^3, ... of exp(r), whose first two are 1: minimax in
   /// the relative error over |r| <= 1.0002 * ln(2) / 2, by the Remez exchange
   /// in 160-bit arithmetic, then rounded to the format.
@@ -57,145 +55,172 @@ static const double coefficientsF64[] = {
     0x1.ad7fbbb2aff0ep-26};
 
 static ExpFormat getFormat(Type element) {
-  if (element.isF32())
-    return {0x1.715476p0, 0x1.62e43p-1, -0x1.05c61p-29,
-            0x1.8p23,     24,           127,
-            24,           -104.0,       89.0,
-            -150.0,       129.0,        coefficientsF32};
-  assert(element.isF64() && "exponentials are emitted for f32 and f64 only");
-  return {0x1.71547652b82fep0,
-          0x1.62e42fefa39efp-1,
-          0x1.abc9e3b39803fp-56,
-          0x1.8p52,
-          53,
-          1023,
-          54,
-          -746.0,
-          710.0,
-          -1076.0,
-          1025.0,
-          coefficientsF64};
+  ExpFormat format;
+  if (element.isF32()) {
+    format.log2E = 0x1.715476p0;
+    format.ln2 = 0x1.62e43p-1;
+    format.ln2Low = -0x1.05c61p-29;
+    format.roundingAddend = 0x1.8p23;
+    format.significandBits = 24;
+    format.exponentBias = 127;
+    format.subnormalShift = 24;
+    format.lowest = -104.0;
+    format.highest = 89.0;
+    format.lowest2 = -150.0;
+    format.highest2 = 129.0;
+    format.lowestM1 = -20.0;
+    format.highestTanh = 10.0;
+    format.coefficients = coefficientsF32;
+    return format;
+  }
+  format.log2E = 0x1.71547652b82fep0;
+  format.ln2 = 0x1.62e42fefa39efp-1;
+  format.ln2Low = 0x1.abc9e3b39803fp-56;
+  format.roundingAddend = 0x1.8p52;
+  format.significandBits = 53;
+  format.exponentBias = 1023;
+  format.subnormalShift = 54;
+  format.lowest = -746.0;
+  format.highest = 710.0;
+  format.lowest2 = -1076.0;
+  format.highest2 = 1025.0;
+  format.lowestM1 = -40.0;
+  format.highestTanh = 20.0;
+  format.coefficients = coefficientsF64;
+  return format;
 }
 
 namespace {
-class ExpEmitter {
+class ExpEmitter : public FloatEmitter {
 public:
-  ExpEmitter(OpBuilder &builder, Location loc, Type type, ExpRange range)
-      : builder(builder), loc(loc), type(type), range(range),
-        format(getFormat(getElementTypeOrSelf(type))) {
-    unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
-    intType = builder.getIntegerType(width);
-    if (auto vector = dyn_cast<VectorType>(type))
-      intType = vector.clone(intType);
-  }
+  ExpEmitter(OpBuilder &builder, Location loc, Type type)
+      : FloatEmitter(builder, loc, type),
+        format(getFormat(getElementTypeOrSelf(type))) {}
 
-  Value emit(Value x, bool baseTwo);
+  Value exp(Value x, ExpRange range);
+  Value exp2(Value x, ExpRange range);
+  Value expM1(Value x);
+  Value tanh(Value x);
 
 private:
-  Value constant(double value) {
-    TypedAttr attr = builder.getFloatAttr(getElementTypeOrSelf(type), value);
-    if (auto vector = dyn_cast<VectorType>(type))
-      attr = DenseElementsAttr::get(vector, Attribute(attr));
-    return arith::ConstantOp::create(builder, loc, type, attr);
-  }
-  Value intConstant(int64_t value) {
-    TypedAttr attr =
-        builder.getIntegerAttr(getElementTypeOrSelf(intType), value);
-    if (auto vector = dyn_cast<VectorType>(intType))
-      attr = DenseElementsAttr::get(vector, Attribute(attr));
-    return arith::ConstantOp::create(builder, loc, intType, attr);
-  }
-  Value fma(Value a, Value b, Value c) {
-    return math::FmaOp::create(builder, loc, a, b, c);
-  }
-  Value toFloat(Value bits) {
-    return arith::BitcastOp::create(builder, loc, type, bits);
-  }
+  /// The reduced argument, and n in the low bits of a float, `bias` added.
+  struct Reduced {
+    Value r, sum;
+  };
 
   /// Maps infinities and what overflows or vanishes anyway onto arguments for
   /// which the reduction is exact; keeps a NaN.
-  Value clamp(Value x, double lowest, double highest);
-  Value polynomial(Value r, double factor);
-  /// value * 2^n with one rounding, n held in the low bits of `sum`.
-  Value scale(Value value, Value sum);
+  Value clamp(Value x, double lowest, double highest, ExpRange range) {
+    x = emit<arith::MaximumFOp>(x, constant(lowest));
+    if (range == ExpRange::Any)
+      x = emit<arith::MinimumFOp>(x, constant(highest));
+    return x;
+  }
+  Reduced reduce(Value x, int bias);
+  Reduced reduce2(Value x, int bias);
+  /// exp(r) times 2^n with one rounding.
+  Value combine(Reduced reduced, ExpRange range);
+  int getBias(ExpRange range) const {
+    return range == ExpRange::NonPositive
+               ? format.exponentBias + format.subnormalShift
+               : 2 * format.exponentBias;
+  }
+  Value toPower(Value exponent) {
+    return toFloat(
+        emit<arith::ShLIOp>(exponent, intConstant(format.significandBits - 1)));
+  }
 
-  OpBuilder &builder;
-  Location loc;
-  Type type, intType;
-  ExpRange range;
   ExpFormat format;
 };
 } // namespace
 
-Value ExpEmitter::clamp(Value x, double lowest, double highest) {
-  x = arith::MaximumFOp::create(builder, loc, x, constant(lowest));
-  if (range == ExpRange::Any)
-    x = arith::MinimumFOp::create(builder, loc, x, constant(highest));
-  return x;
+ExpEmitter::Reduced ExpEmitter::reduce(Value x, int bias) {
+  Value addend = constant(format.roundingAddend + bias);
+  Value sum = fma(x, constant(format.log2E), addend);
+  Value n = emit<arith::SubFOp>(sum, addend);
+  // The first difference is exact.
+  Value r = fma(n, constant(-format.ln2), x);
+  return {fma(n, constant(-format.ln2Low), r), sum};
 }
 
-Value ExpEmitter::polynomial(Value r, double factor) {
-  ArrayRef<double> coefficients = format.coefficients;
-  Value sum = constant(coefficients.back() * factor);
-  for (double c : llvm::reverse(coefficients.drop_back()))
-    sum = fma(sum, r, constant(c * factor));
+ExpEmitter::Reduced ExpEmitter::reduce2(Value x, int bias) {
+  Value addend = constant(format.roundingAddend + bias);
+  Value sum = emit<arith::AddFOp>(x, addend);
+  Value n = emit<arith::SubFOp>(sum, addend);
+  // The fraction is exact; its product with ln(2) is rounded once.
+  Value fraction = emit<arith::SubFOp>(x, n);
+  Value low = emit<arith::MulFOp>(fraction, constant(format.ln2Low));
+  return {fma(fraction, constant(format.ln2), low), sum};
+}
+
+Value ExpEmitter::combine(Reduced reduced, ExpRange range) {
+  auto [r, sum] = reduced;
+  bool scaled = range == ExpRange::NonPositive;
+  double factor = scaled ? std::ldexp(1.0, -format.subnormalShift) : 1.0;
+  Value tail = polynomial(r, format.coefficients, factor);
   Value one = constant(factor);
-  return fma(fma(sum, r, one), r, one);
-}
-
-Value ExpEmitter::scale(Value value, Value sum) {
-  Value bits = arith::BitcastOp::create(builder, loc, intType, sum);
-  Value shift = intConstant(format.significandBits - 1);
+  Value value = fma(fma(tail, r, one), r, one);
+  Value bits = toBits(sum);
   // n <= 0: the polynomial is scaled down by 2^subnormalShift, and the power
   // of two up, which keeps both normal.
-  if (range == ExpRange::NonPositive) {
-    Value power = arith::ShLIOp::create(builder, loc, bits, shift);
-    return arith::MulFOp::create(builder, loc, value, toFloat(power));
-  }
+  if (scaled)
+    return emit<arith::MulFOp>(value, toPower(bits));
   // 2^n itself may be out of range at both ends, its halves are not. The first
   // product is exact, so that only the second one rounds.
-  Value half = arith::ShRUIOp::create(builder, loc, bits, intConstant(1));
-  Value low = arith::SubIOp::create(builder, loc, bits, half);
-  for (Value exponent : {half, low}) {
-    Value power = arith::ShLIOp::create(builder, loc, exponent, shift);
-    value = arith::MulFOp::create(builder, loc, value, toFloat(power));
-  }
-  return value;
+  Value half = emit<arith::ShRUIOp>(bits, intConstant(1));
+  Value rest = emit<arith::SubIOp>(bits, half);
+  value = emit<arith::MulFOp>(value, toPower(half));
+  return emit<arith::MulFOp>(value, toPower(rest));
 }
 
-Value ExpEmitter::emit(Value x, bool baseTwo) {
-  x = clamp(x, baseTwo ? format.lowest2 : format.lowest,
-            baseTwo ? format.highest2 : format.highest);
-  bool scaled = range == ExpRange::NonPositive;
-  int bias = scaled ? format.exponentBias + format.subnormalShift
-                    : 2 * format.exponentBias;
-  Value addend = constant(format.roundingAddend + bias);
-  Value sum = baseTwo
-                  ? arith::AddFOp::create(builder, loc, x, addend).getResult()
-                  : fma(x, constant(format.log2E), addend);
-  Value n = arith::SubFOp::create(builder, loc, sum, addend);
-  Value r;
-  if (baseTwo) {
-    // The fraction is exact; its product with ln(2) is rounded once.
-    Value fraction = arith::SubFOp::create(builder, loc, x, n);
-    Value low =
-        arith::MulFOp::create(builder, loc, fraction, constant(format.ln2Low));
-    r = fma(fraction, constant(format.ln2), low);
-  } else {
-    // The first difference is exact.
-    r = fma(n, constant(-format.ln2), x);
-    r = fma(n, constant(-format.ln2Low), r);
-  }
-  double factor = scaled ? std::ldexp(1.0, -format.subnormalShift) : 1.0;
-  return scale(polynomial(r, factor), sum);
+Value ExpEmitter::exp(Value x, ExpRange range) {
+  x = clamp(x, format.lowest, format.highest, range);
+  return combine(reduce(x, getBias(range)), range);
+}
+
+Value ExpEmitter::exp2(Value x, ExpRange range) {
+  x = clamp(x, format.lowest2, format.highest2, range);
+  return combine(reduce2(x, getBias(range)), range);
+}
+
+// 2 * (2^(n-1) * (exp(r) - 1) + (2^(n-1) - 1/2)): half the power is in range
+// for every n, and doubling is exact.
+Value ExpEmitter::expM1(Value x) {
+  x = clamp(x, format.lowestM1, format.highest, ExpRange::Any);
+  auto [r, sum] = reduce(x, format.exponentBias - 1);
+  Value tail = polynomial(r, format.coefficients);
+  Value square = emit<arith::MulFOp>(r, r);
+  Value fraction = fma(tail, square, r);
+  Value power = toPower(toBits(sum));
+  Value offset = emit<arith::SubFOp>(power, constant(0.5));
+  Value half = fma(fraction, power, offset);
+  return emit<arith::AddFOp>(half, half);
+}
+
+// With e = exp(2 |x|) - 1, the value is e / (e + 2).
+Value ExpEmitter::tanh(Value x) {
+  Value size = emit<math::AbsFOp>(x);
+  size = emit<arith::MinimumFOp>(size, constant(format.highestTanh));
+  Value e = expM1(emit<arith::AddFOp>(size, size));
+  Value denominator = emit<arith::AddFOp>(e, constant(2.0));
+  Value value = emit<arith::DivFOp>(e, denominator);
+  return emit<math::CopySignOp>(value, x);
 }
 
 Value mlir::norm::emitExp(OpBuilder &builder, Location loc, Value x,
                           ExpRange range) {
-  return ExpEmitter(builder, loc, x.getType(), range).emit(x, false);
+  return ExpEmitter(builder, loc, x.getType()).exp(x, range);
 }
 
 Value mlir::norm::emitExp2(OpBuilder &builder, Location loc, Value x,
                            ExpRange range) {
-  return ExpEmitter(builder, loc, x.getType(), range).emit(x, true);
+  return ExpEmitter(builder, loc, x.getType()).exp2(x, range);
+}
+
+Value mlir::norm::emitExpM1(OpBuilder &builder, Location loc, Value x) {
+  return ExpEmitter(builder, loc, x.getType()).expM1(x);
+}
+
+Value mlir::norm::emitTanh(OpBuilder &builder, Location loc, Value x) {
+  return ExpEmitter(builder, loc, x.getType()).tanh(x);
 }
