@@ -82,6 +82,10 @@ void mlir::norm::buildPTXPipeline(OpPassManager &pm,
   pm.addPass(createNormTranslateToPTXPass(ptx));
 }
 
+void mlir::norm::buildEmulatedPipeline(OpPassManager &pm) {
+  pm.addPass(createConvertGPUToEmulatedPass());
+}
+
 void mlir::norm::buildHostPipeline(OpPassManager &pm) {
   pm.addPass(createConvertNormTileToHostPass());
 }
@@ -124,6 +128,12 @@ void mlir::norm::buildNormToHostPipeline(OpPassManager &pm,
   buildHostPipeline(pm);
 }
 
+void mlir::norm::buildNormToEmulatedPipeline(OpPassManager &pm,
+                                             const PipelineOptions &options) {
+  buildNormToGPUPipeline(pm, options);
+  buildEmulatedPipeline(pm);
+}
+
 namespace {
 /// The options as the command line has them.
 struct CommandLineOptions
@@ -154,6 +164,12 @@ void mlir::norm::registerPipelines() {
       "norm-to-ptx-pipeline", "lower tensors to gpu.binary with PTX",
       [](OpPassManager &pm, const CommandLineOptions &options) {
         buildNormToPTXPipeline(pm, options.get());
+      });
+  PassPipelineRegistration<CommandLineOptions>(
+      "norm-to-emulated-pipeline",
+      "lower tensors to functions of the emulated device",
+      [](OpPassManager &pm, const CommandLineOptions &options) {
+        buildNormToEmulatedPipeline(pm, options.get());
       });
   PassPipelineRegistration<CommandLineOptions>(
       "norm-to-host-pipeline", "lower tensors to host functions",

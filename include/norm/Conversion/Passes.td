@@ -40,4 +40,24 @@ def ConvertNormTileToHostPass : Pass<"convert-norm-tile-to-host", "::mlir::Modul
     "::mlir::math::MathDialect"];
 }
 
+def ConvertGPUToEmulatedPass : Pass<"convert-gpu-to-emulated", "::mlir::ModuleOp"> {
+  let summary = "write gpu.func as functions for the emulated device";
+  let description = [{
+    Each `gpu.func` becomes a function `(thread: !llvm.ptr, params: !llvm.ptr)`
+    of the module, which the emulated device runs once for every GPU thread;
+    `params` points to 8-byte slots. What a thread knows of itself, barriers,
+    shuffles and every access of global or shared memory become calls of the
+    device's routines, all declared as functions with side effects; the access
+    itself follows at the address that the routine returns. The places of these
+    calls are numbered; the constant `norm_emulated_sites` lists for each, as
+    NUL-terminated text, the parameter that the address comes from (-1 where
+    that isn't known), the operation and its location, and ends with an empty
+    text. `docs/Emulated.md` describes the routines.
+
+    An operation without an emulation is an error.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+    "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect"];
+}
+
 #endif // NORM_CONVERSION_PASSES_TD

@@ -64,6 +64,10 @@ void buildNVVMPipeline(OpPassManager &pm, const PipelineOptions &options);
 /// From the LLVM and NVVM dialects to `gpu.binary`s with PTX.
 void buildPTXPipeline(OpPassManager &pm, const PipelineOptions &options);
 
+/// From `gpu.func`s to host functions that the emulated device runs once for
+/// every GPU thread. `buildHostLLVMPipeline` comes next.
+void buildEmulatedPipeline(OpPassManager &pm);
+
 /// From tiled kernels to host functions over a range of rows.
 void buildHostPipeline(OpPassManager &pm);
 
@@ -79,6 +83,11 @@ void buildNormToGPUPipeline(OpPassManager &pm, const PipelineOptions &options);
 
 /// From tensors to `gpu.binary`s with PTX: `--norm-to-ptx-pipeline`.
 void buildNormToPTXPipeline(OpPassManager &pm, const PipelineOptions &options);
+
+/// From tensors to functions of the emulated device:
+/// `--norm-to-emulated-pipeline`.
+void buildNormToEmulatedPipeline(OpPassManager &pm,
+                                 const PipelineOptions &options);
 
 /// From tensors to host functions: `--norm-to-host-pipeline`.
 void buildNormToHostPipeline(OpPassManager &pm, const PipelineOptions &options);
