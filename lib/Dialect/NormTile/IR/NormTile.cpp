@@ -14,6 +14,27 @@
 using namespace mlir;
 using namespace mlir::norm_tile;
 
+/// `row, column`, or `column` of an operand without rows.
+static ParseResult
+parsePosition(OpAsmParser &parser,
+              std::optional<OpAsmParser::UnresolvedOperand> &row,
+              OpAsmParser::UnresolvedOperand &column) {
+  if (parser.parseOperand(column))
+    return failure();
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  row = column;
+  column = {};
+  return parser.parseOperand(column);
+}
+
+static void printPosition(OpAsmPrinter &p, Operation *, Value row,
+                          Value column) {
+  if (row)
+    p << row << ", ";
+  p << column;
+}
+
 #include "norm/Dialect/NormTile/IR/NormTileDialect.cpp.inc"
 
 #define GET_TYPEDEF_CLASSES
@@ -86,56 +107,6 @@ void KernelOp::print(OpAsmPrinter &p) {
   p.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {"sym_name"});
   p << ' ';
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
-}
-
-LogicalResult KernelOp::verifyRegions() {
-  for (BlockArgument arg : getBlock()->getArguments()) {
-    auto memref = dyn_cast<MemRefType>(arg.getType());
-    if (!memref)
-      continue;
-    if (memref.getRank() < 1 || memref.getRank() > 2)
-      return emitOpError() << "expects memrefs of 1 or 2 dims but operand #"
-                           << arg.getArgNumber() << " is " << memref;
-    SmallVector<int64_t> strides;
-    int64_t offset;
-    if (failed(memref.getStridesAndOffset(strides, offset)) ||
-        strides.back() != 1)
-      return emitOpError() << "expects columns with stride 1 but operand #"
-                           << arg.getArgNumber() << " is " << memref;
-  }
-  auto checkOperand = [&](StringRef what, int64_t number) -> LogicalResult {
-    auto args = getBlock()->getArguments();
-    if (number >= 0 && number < static_cast<int64_t>(args.size()) &&
-        isa<MemRefType>(args[number].getType()))
-      return success();
-    return emitOpError() << "expects '" << what
-                         << "' to be the number of a memref operand but got "
-                         << number;
-  };
-  if (failed(checkOperand("rows_of", getRowsOf())) ||
-      failed(checkOperand("columns_of", getColumnsOf())))
-    return failure();
-  // Slots: held after being kept, with one type.
-  llvm::DenseMap<int64_t, Type> slots;
-  WalkResult walk = getBody().walk([&](Operation *op) -> WalkResult {
-    if (auto hold = dyn_cast<HoldOp>(op)) {
-      slots[hold.getSlot()] = hold.getValue().getType();
-    } else if (auto held = dyn_cast<HeldOp>(op)) {
-      Type kept = slots.lookup(held.getSlot());
-      if (kept != held.getType()) {
-        InFlightDiagnostic diag = held.emitOpError()
-                                  << "expects slot " << held.getSlot()
-                                  << " of type " << held.getType() << " but ";
-        if (kept)
-          diag << "it holds " << kept;
-        else
-          diag << "nothing is kept in it before";
-        return WalkResult(failure());
-      }
-    }
-    return WalkResult::advance();
-  });
-  return failure(walk.wasInterrupted());
 }
 
 //===----------------------------------------------------------------------===//
@@ -218,45 +189,4 @@ void PhaseOp::print(OpAsmPrinter &p) {
   p.printOptionalAttrDict((*this)->getAttrs(), {"kinds"});
   if (getNumResults())
     p << " : " << getResultTypes();
-}
-
-LogicalResult PhaseOp::verifyRegions() {
-  auto yield = dyn_cast<YieldOp>(getBlock()->getTerminator());
-  if (!yield)
-    return emitOpError("expects the region to end in 'norm_tile.yield'");
-  if (yield.getNumOperands() != getKinds().size() ||
-      getNumResults() != getKinds().size())
-    return emitOpError() << "expects " << getKinds().size()
-                         << " values and results, one for each kind, but got "
-                         << yield.getNumOperands() << " and "
-                         << getNumResults();
-  for (auto [i, kind] :
-       llvm::enumerate(getKinds().getAsRange<norm::ReduceKindAttr>())) {
-    auto vector = dyn_cast<VectorType>(yield.getOperand(i).getType());
-    auto partial = cast<PartialType>(getResult(i).getType());
-    if (!vector || partial.getType() != vector.getElementType() ||
-        partial.getKind() != kind.getValue())
-      return emitOpError() << "expects result #" << i << " to hold '"
-                           << norm::stringifyReduceKind(kind.getValue())
-                           << "' of the yielded vector's elements but got "
-                           << partial << " for " << yield.getOperand(i).getType();
-  }
-  return success();
-}
-
-LogicalResult ExchangeWaitOp::verify() {
-  auto start = getToken().getDefiningOp<ExchangeStartOp>();
-  if (!start)
-    return emitOpError("expects the token of a 'norm_tile.exchange_start'");
-  SmallVector<Type> expected;
-  for (Type type : start.getPartials().getTypes()) {
-    auto partial = cast<PartialType>(type);
-    bool pair = partial.getKind() == norm::ReduceKind::Welford ||
-                partial.getKind() == norm::ReduceKind::MaxExpSum;
-    expected.append(pair ? 2 : 1, partial.getType());
-  }
-  if (TypeRange(expected) != getResultTypes())
-    return emitOpError() << "expects results of types " << TypeRange(expected)
-                         << " but got " << getResultTypes();
-  return success();
 }

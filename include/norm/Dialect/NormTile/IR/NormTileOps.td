@@ -41,6 +41,7 @@ def NormTile_Partial : TypeDef<NormTile_Dialect, "Partial"> {
   let summary = "lane states of one reduction, before the exchange";
   let parameters = (ins "::mlir::norm::ReduceKind":$kind, "::mlir::Type":$type);
   let assemblyFormat = "`<` $kind `,` $type `>`";
+  let genVerifyDecl = 1;
 }
 
 def NormTile_Token : TypeDef<NormTile_Dialect, "Token"> {
@@ -69,7 +70,9 @@ def NormTile_KernelOp : NormTile_Op<"kernel", [Symbol, IsolatedFromAbove,
     Block arguments are the operands: memrefs of one row dim and one column dim
     (unit stride), of either alone, or scalars. `columns` is the column extent,
     -1 where it is known at launch only. The number of rows is that of operand
-    `rows_of`, the number of columns that of `columns_of`.
+    `rows_of`, the number of columns that of `columns_of`. The body is one
+    `norm_tile.work`; buffers are accessed by the loads and stores of this
+    dialect only, at the row and the chunk that are being worked on.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$program,
     I64Attr:$columns, I64Attr:$rows_of, I64Attr:$columns_of,
@@ -107,6 +110,7 @@ def NormTile_WorkOp : NormTile_Op<"work", [HasParent<"KernelOp">, SingleBlock,
   }];
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block *getBlock() { return &getBody().front(); }
   }];
@@ -145,7 +149,7 @@ def NormTile_LoadOp : NormTile_Op<"load", [HasParent<"PhaseOp">]> {
   let arguments = (ins AnyMemRef:$source, Optional<Index>:$row, Index:$column);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = [{
-    $source `[` ($row^ `,`)? $column `]` attr-dict
+    $source `[` custom<Position>($row, $column) `]` attr-dict
       `:` type($source) `->` type($result)
   }];
 }
@@ -156,12 +160,12 @@ def NormTile_StoreOp : NormTile_Op<"store", [HasParent<"PhaseOp">]> {
   let arguments = (ins AnyVectorOfNonZeroRank:$value, AnyMemRef:$destination,
     Optional<Index>:$row, Index:$column);
   let assemblyFormat = [{
-    $value `,` $destination `[` ($row^ `,`)? $column `]` attr-dict
+    $value `,` $destination `[` custom<Position>($row, $column) `]` attr-dict
       `:` type($value) `,` type($destination)
   }];
 }
 
-def NormTile_LoadRowOp : NormTile_Op<"load_row"> {
+def NormTile_LoadRowOp : NormTile_Op<"load_row", [HasParent<"WorkOp">]> {
   let summary = "load the element of a row";
   let arguments = (ins AnyMemRef:$source, Index:$row);
   let results = (outs AnyType:$result);
@@ -170,7 +174,7 @@ def NormTile_LoadRowOp : NormTile_Op<"load_row"> {
   }];
 }
 
-def NormTile_StoreRowOp : NormTile_Op<"store_row"> {
+def NormTile_StoreRowOp : NormTile_Op<"store_row", [HasParent<"WorkOp">]> {
   let summary = "store the element of a row, by one thread of its group";
   let arguments = (ins AnyType:$value, AnyMemRef:$destination, Index:$row);
   let assemblyFormat = [{
@@ -183,7 +187,9 @@ def NormTile_HoldOp : NormTile_Op<"hold", [HasParent<"PhaseOp">]> {
   let summary = "keep a chunk's value for a later phase";
   let description = [{
     The value is kept packed, in its own type, in registers or shared memory as
-    the schedule's `residency` says. Slots are numbered per kernel.
+    the schedule's `residency` says. Slots are numbered per kernel, and each is
+    filled once. With residency `stream`, or a column extent that is known at
+    launch only, nothing can be kept.
   }];
   let arguments = (ins AnyVectorOfNonZeroRank:$value, I64Attr:$slot);
   let assemblyFormat = "$value `in` $slot attr-dict `:` type($value)";
@@ -196,7 +202,8 @@ def NormTile_HeldOp : NormTile_Op<"held", [HasParent<"PhaseOp">]> {
   let assemblyFormat = "$slot attr-dict `:` type($result)";
 }
 
-def NormTile_ExchangeStartOp : NormTile_Op<"exchange_start"> {
+def NormTile_ExchangeStartOp : NormTile_Op<"exchange_start",
+    [HasParent<"WorkOp">]> {
   let summary = "combine partial reductions over the threads of a row";
   let description = [{
     All partials of one exchange meet at one barrier. Between the start and the
@@ -205,9 +212,11 @@ def NormTile_ExchangeStartOp : NormTile_Op<"exchange_start"> {
   let arguments = (ins Variadic<NormTile_Partial>:$partials);
   let results = (outs NormTile_Token:$token);
   let assemblyFormat = "$partials attr-dict `:` type($partials)";
+  let hasVerifier = 1;
 }
 
-def NormTile_ExchangeWaitOp : NormTile_Op<"exchange_wait"> {
+def NormTile_ExchangeWaitOp : NormTile_Op<"exchange_wait",
+    [HasParent<"WorkOp">]> {
   let summary = "the results of an exchange";
   let arguments = (ins NormTile_Token:$token);
   let results = (outs Variadic<AnyType>:$results);
@@ -215,13 +224,13 @@ def NormTile_ExchangeWaitOp : NormTile_Op<"exchange_wait"> {
   let hasVerifier = 1;
 }
 
-def NormTile_ColumnsOp : NormTile_Op<"columns", [Pure]> {
+def NormTile_ColumnsOp : NormTile_Op<"columns", [Pure, HasParent<"WorkOp">]> {
   let summary = "the column extent, where it is known at launch only";
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
 }
 
-def NormTile_RowsOp : NormTile_Op<"rows", [Pure]> {
+def NormTile_RowsOp : NormTile_Op<"rows", [Pure, HasParent<"WorkOp">]> {
   let summary = "the row extent";
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
