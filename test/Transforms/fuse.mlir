@@ -204,3 +204,28 @@ func.func @by_hand(%x: tensor<4x8xf32>, %acc: tensor<4x8xf32>,
   // CHECK: return %[[F]]#0, %[[F]]#1
   return %1, %0#1 : tensor<4x8xf32>, tensor<4xf32>
 }
+
+// CHECK-LABEL: func.func @statistic_of_conversion
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf16>, %[[E:.*]]: tensor<4x8xf32>, %[[D:.*]]: tensor<4xf32>)
+func.func @statistic_of_conversion(%x: tensor<4x8xf16>, %e: tensor<4x8xf32>,
+                                   %d: tensor<4xf32>) -> tensor<4xf32> {
+  // CHECK-NEXT: %{{.*}} = norm.generic (row, col)
+  // CHECK-NEXT: ins(%[[A:.*]] = %[[X]][row, col] : tensor<4x8xf16>)
+  // CHECK-NEXT: outs(%{{.*}} = %[[D]][row] : tensor<4xf32>) attributes {name = "ext_max"} {
+  // CHECK-NEXT: %[[F:.*]] = arith.extf %[[A]] : f16 to f32
+  // CHECK-NEXT: %[[R:.*]] = norm.reduce max %[[F]] over [col] : f32
+  // CHECK-NEXT: norm.yield %[[R]] : f32
+  %s = norm.generic (row, col)
+      ins(%a = %x[row, col] : tensor<4x8xf16>)
+      outs(%o = %e[row, col] : tensor<4x8xf32>) attributes {name = "ext"} {
+    %f = arith.extf %a : f16 to f32
+    norm.yield %f : f32
+  }
+  %m = norm.generic (row, col)
+      ins(%a = %s[row, col] : tensor<4x8xf32>)
+      outs(%o = %d[row] : tensor<4xf32>) attributes {name = "max"} {
+    %r = norm.reduce max %a over [col] : f32
+    norm.yield %r : f32
+  }
+  return %m : tensor<4xf32>
+}

@@ -12,13 +12,84 @@ include "mlir/Pass/PassBase.td"
 
 def NormGeneralizePass : Pass<"norm-generalize"> {
   let summary = "write named ops and elementwise ops as norm.generic";
+  let description = [{
+    Each `norm.layer_norm`, `norm.rms_norm` and `norm.softmax`, each elementwise
+    op on ranked tensors (of `arith`, `math` or any dialect), and each `linalg`
+    op with parallel loops, an elementwise body and maps that are dims or 0,
+    becomes a `norm.generic` over all dims of its result. What doesn't fit is
+    left alone.
+
+    A named op is written in textbook form, which fixes its bits: arithmetic in
+    f32 (f64 where an operand or a result is f64), one rounding to the type of
+    each result, and one `math.fma` where both scale and bias are there. An
+    elementwise op is put into the body as it is, without its fast-math flags.
+    A splat (a constant, `tensor.splat`, `linalg.fill`) becomes a scalar operand
+    or a constant of the body, and a program of its own only where something
+    else uses it. Destinations are `tensor.empty`, of sizes read from arguments
+    rather than from intermediates.
+
+    Example:
+
+    ```mlir
+    %s = arith.addf %x, %r : tensor<?x8xbf16>
+    // becomes
+    %c0 = arith.constant 0 : index
+    %rows = tensor.dim %x, %c0 : tensor<?x8xbf16>
+    %e = tensor.empty(%rows) : tensor<?x8xbf16>
+    %s = norm.generic (row, col)
+        ins(%a = %x[row, col] : tensor<?x8xbf16>, %b = %r[row, col] : tensor<?x8xbf16>)
+        outs(%o = %e[row, col] : tensor<?x8xbf16>) attributes {name = "add"} {
+      %sum = arith.addf %a, %b : bf16
+      norm.yield %sum : bf16
+    }
+    ```
+  }];
   let dependentDialects = ["::mlir::norm::NormDialect",
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
-    "::mlir::tensor::TensorDialect"];
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 
 def NormFusePass : Pass<"norm-fuse"> {
   let summary = "inline programs that agree on their dims into one";
+  let description = [{
+    A `norm.generic` on tensors is inlined into one that reads its result, so
+    that each element is loaded and stored once. No bit changes: bodies are
+    inlined as they are, and the consumer reads the value that was yielded, in
+    its type. A result that others use as well is another output of the fused
+    program. Equal loads and equal values become one; unused ones go.
+
+    Dims are matched by the axes through which the result passes, and what is
+    left by equal extents. One space has to hold the other: work on a statistic
+    joins the program that made it; work on a per-column operand joins its
+    reader if it is cheap and has no other use. Reductions of one program go
+    over the same, last dims. Both ops are in one block, and nothing between
+    them uses the result. The fused program stands where the consumer did.
+
+    Example:
+
+    ```mlir
+    %s = norm.generic (row, col)
+        ins(%a = %x[row, col] : tensor<4x8xf16>)
+        outs(%o = %e[row, col] : tensor<4x8xf32>) attributes {name = "ext"} {
+      %f = arith.extf %a : f16 to f32
+      norm.yield %f : f32
+    }
+    %m = norm.generic (row, col)
+        ins(%a = %s[row, col] : tensor<4x8xf32>)
+        outs(%o = %d[row] : tensor<4xf32>) attributes {name = "max"} {
+      %r = norm.reduce max %a over [col] : f32
+      norm.yield %r : f32
+    }
+    // becomes, where %s has no other use,
+    %m = norm.generic (row, col)
+        ins(%a = %x[row, col] : tensor<4x8xf16>)
+        outs(%o = %d[row] : tensor<4xf32>) attributes {name = "ext_max"} {
+      %f = arith.extf %a : f16 to f32
+      %r = norm.reduce max %f over [col] : f32
+      norm.yield %r : f32
+    }
+    ```
+  }];
   let dependentDialects = ["::mlir::norm::NormDialect"];
   let options = [
     Option<"explain", "explain", "bool", /*default=*/"false",
@@ -28,11 +99,65 @@ def NormFusePass : Pass<"norm-fuse"> {
 
 def NormRewriteWelfordPass : Pass<"norm-rewrite-welford"> {
   let summary = "merge dependent reductions into one collective";
+  let description = [{
+    Two pairs of reductions, the second of which needs the result of the first,
+    have a form with one exchange: the mean, and the sum of the squares of what
+    is left when it is taken away, become `norm.reduce welford`; the maximum,
+    and the sum of the exponentials of what is left, `norm.reduce max_expsum`.
+    Both go over the same dims and the same f32 or f64 value; the mean is the
+    sum divided by the product of the extents of those dims, and the sum has no
+    other use. Programs that have an order already are left alone.
+
+    Example:
+
+    ```mlir
+    %n = norm.extent col : f32
+    %sum = norm.reduce add %f over [col] : f32
+    %mean = arith.divf %sum, %n : f32
+    %c = arith.subf %f, %mean : f32
+    %sq = arith.mulf %c, %c : f32
+    %ss = norm.reduce add %sq over [col] : f32
+    %var = arith.divf %ss, %n : f32
+    // becomes
+    %n = norm.extent col : f32
+    %mean, %m2 = norm.reduce welford %f over [col] : f32
+    %c = arith.subf %f, %mean : f32
+    %var = arith.divf %m2, %n : f32
+    ```
+  }];
   let dependentDialects = ["::mlir::norm::NormDialect"];
 }
 
 def NormExpandMathPass : Pass<"norm-expand-math"> {
   let summary = "write transcendental functions as exactly rounded arithmetic";
+  let description = [{
+    In the bodies of programs, replaces functions by additions, multiplications,
+    `math.fma` and integer arithmetic, which all targets compute to the same
+    bits. f16 and bf16 go by way of f32, with one rounding. Largest errors in
+    units of the last place, measured:
+
+    | function | f32 | f64 |
+    |---|---|---|
+    | `math.exp`, `math.exp2` | 0.9 | 0.93 |
+    | `math.expm1` | 1.5 | 2.5 |
+    | `math.log` | 1 | 1.5 |
+    | `math.log1p` | 1.5 | 2 |
+    | `math.tanh` | 3 | 3 |
+    | `math.erf`, `math.erfc` | 5 | not expanded |
+
+    `math.rsqrt` becomes a square root and a division, both exactly rounded.
+    Other functions are left to the target.
+
+    Example:
+
+    ```mlir
+    %y = math.rsqrt %a : f64
+    // becomes
+    %root = math.sqrt %a : f64
+    %one = arith.constant 1.0 : f64
+    %y = arith.divf %one, %root : f64
+    ```
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
     "::mlir::math::MathDialect"];
 }
