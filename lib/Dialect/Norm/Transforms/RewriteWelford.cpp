@@ -73,7 +73,7 @@ static bool haveSameDims(ReduceOp a, ReduceOp b) {
 
 /// Whether a value is the product of the extents of `dims`, each taken once:
 /// extents multiplied in floats or integers, converted, or a constant where
-/// they are static.
+/// they are static. A count of 0 is none: the mean of nothing is a NaN.
 static bool isCountOf(Value value, ReduceOp reduce) {
   auto op = cast<GenericOp>(reduce->getParentOp());
   int64_t expected = 1;
@@ -85,6 +85,8 @@ static bool isCountOf(Value value, ReduceOp reduce) {
         ShapedType::isDynamic(extent) || expected < 0 ? -1 : expected * extent;
     open.push_back(name);
   }
+  if (expected == 0)
+    return false;
   FloatAttr constant;
   if (matchPattern(value, m_Constant(&constant)))
     return expected > 0 &&
@@ -95,8 +97,11 @@ static bool isCountOf(Value value, ReduceOp reduce) {
     if (!def)
       return false;
     if (auto extent = dyn_cast<ExtentOp>(def)) {
+      // Narrow types hold few extents exactly.
+      Type type = extent.getType();
       auto *it = llvm::find(open, extent.getDim());
-      if (it == open.end())
+      if (it == open.end() ||
+          (!type.isIndex() && type.getIntOrFloatBitWidth() < 32))
         return false;
       open.erase(it);
     } else if (isa<arith::MulFOp, arith::MulIOp, arith::SIToFPOp,
