@@ -7,6 +7,7 @@
 
 #include "norm/Runtime/HostDevice.h"
 #include "HostCode.h"
+#include "norm/Runtime/HostMemory.h"
 #include "norm/Runtime/Workers.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -14,15 +15,11 @@
 #include "llvm/TargetParser/Host.h"
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
 
 using namespace norm;
 
 namespace {
-
-/// Alignment of allocations: that of a GPU's, and of any vector.
-constexpr uint64_t kAlignment = 256;
 
 /// Least number of bytes per range of rows: below, handing a range to another
 /// thread costs more than it saves.
@@ -36,32 +33,25 @@ double millisecondsSince(std::chrono::steady_clock::time_point start) {
 
 class HostBuffer final : public Buffer {
 public:
-  HostBuffer(void *memory, uint64_t misalignment, uint64_t size)
-      : Buffer(uint64_t(uintptr_t(memory)) + misalignment, size),
-        memory(memory) {}
-  ~HostBuffer() override { std::free(memory); }
+  HostBuffer(HostMemory owned, uint64_t misalignment, uint64_t size)
+      : Buffer(uint64_t(uintptr_t(owned.get())) + misalignment, size),
+        memory(std::move(owned)) {}
   uint8_t *data() const {
     return reinterpret_cast<uint8_t *>(uintptr_t(address()));
   }
 
 private:
-  void *memory;
+  HostMemory memory;
 };
 
 llvm::Expected<std::unique_ptr<HostBuffer>>
 allocateHost(uint64_t bytes, uint64_t misalignment) {
-  uint64_t total = llvm::SaturatingAdd(bytes, misalignment);
-  // A size near 2^64 is no size at all; aligned_alloc takes multiples only.
-  void *memory =
-      total < (uint64_t(1) << 62)
-          ? std::aligned_alloc(
-                kAlignment,
-                llvm::alignTo(std::max<uint64_t>(total, 1), kAlignment))
-          : nullptr;
+  HostMemory memory =
+      allocateHostMemory(llvm::SaturatingAdd(bytes, misalignment));
   if (!memory)
     return llvm::createStringError("expects " + llvm::Twine(bytes) +
                                    " bytes of host memory but got none");
-  return std::make_unique<HostBuffer>(memory, misalignment, bytes);
+  return std::make_unique<HostBuffer>(std::move(memory), misalignment, bytes);
 }
 
 class HostLaunch final : public PreparedLaunch {

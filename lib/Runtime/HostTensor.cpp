@@ -80,8 +80,7 @@ llvm::Expected<HostTensor> HostTensor::create(DType dtype,
   tensor.steps = std::move(*strides);
   tensor.base = kGuard + uint64_t(placement.offset) * byteSize(dtype);
   tensor.total = llvm::alignTo(uint64_t(*span) + 2 * kGuard, kGuard);
-  tensor.storage.reset(
-      static_cast<uint8_t *>(std::aligned_alloc(kGuard, tensor.total)));
+  tensor.storage = allocateHostMemory(tensor.total);
   if (!tensor.storage)
     return llvm::createStringError("expects " + llvm::Twine(tensor.total) +
                                    " bytes of host memory but got none");

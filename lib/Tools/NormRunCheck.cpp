@@ -137,19 +137,40 @@ bool allFinite(const CallData &data) {
   return true;
 }
 
+/// Elements of `count` at `bytes` whose every bit is set.
+template <typename T>
+int64_t countAllOnes(const uint8_t *bytes, int64_t count) {
+  int64_t found = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    T element;
+    std::memcpy(&element, bytes + i * int64_t(sizeof(T)), sizeof(T));
+    found += element == T(~T(0));
+  }
+  return found;
+}
+
 /// Elements whose every byte is the poison's; 0 for integers, which may
 /// rightly have that value.
 int64_t countPoison(const HostTensor &tensor) {
+  static_assert(HostTensor::kPoison == 0xff);
   if (!isFloat(tensor.dtype()))
     return 0;
-  uint8_t poison[8];
-  std::memset(poison, HostTensor::kPoison, sizeof(poison));
-  unsigned size = byteSize(tensor.dtype());
   int64_t count = 0;
   for (int64_t row = 0; row < tensor.rows(); ++row)
-    for (int64_t column = 0; column < tensor.columns(); ++column)
-      count += std::memcmp(tensor.row(row) + column * int64_t(size), poison,
-                           size) == 0;
+    switch (byteSize(tensor.dtype())) {
+    case 1:
+      count += countAllOnes<uint8_t>(tensor.row(row), tensor.columns());
+      break;
+    case 2:
+      count += countAllOnes<uint16_t>(tensor.row(row), tensor.columns());
+      break;
+    case 4:
+      count += countAllOnes<uint32_t>(tensor.row(row), tensor.columns());
+      break;
+    default:
+      count += countAllOnes<uint64_t>(tensor.row(row), tensor.columns());
+      break;
+    }
   return count;
 }
 
@@ -182,11 +203,13 @@ std::string limitText(const reference::Comparison &comparison) {
   return llvm::formatv("{0} elements beyond the bound", comparison.mismatches);
 }
 
-/// The check of one result from its comparison; `whole` is the result, and
-/// `expected` what was evaluated of it.
-ResultCheck report(const HostTensor &whole, const reference::Tensor &expected,
-                   const reference::Comparison &comparison,
-                   llvm::ArrayRef<int64_t> samples, const CallData &data) {
+/// Compares a result with `expected`, what was evaluated of it.
+ResultCheck compareResult(const HostTensor &whole,
+                          const reference::Tensor &expected,
+                          llvm::ArrayRef<int64_t> samples,
+                          const CallData &data) {
+  std::vector<double> got = gather(whole, samples);
+  reference::Comparison comparison = reference::compare(expected, got);
   ResultCheck check;
   check.ulps = comparison.maxUlp;
   check.passed = comparison.isMatch();
@@ -201,8 +224,13 @@ ResultCheck report(const HostTensor &whole, const reference::Tensor &expected,
       flat = samples[size_t(flat / each)] * each + flat % each;
     return printIndex(whole.shape(), flat);
   };
-  if (comparison.maxUlpIndex >= 0)
-    check.line += " at " + place(comparison.maxUlpIndex);
+  // The unit is small next to 0, where a difference that is small for the row
+  // is many of them: the value and the difference tell.
+  if (int64_t at = comparison.maxUlpIndex; at >= 0)
+    check.line +=
+        llvm::formatv(" at {0} ({1}, off by {2:E2})", place(at),
+                      digits(expected.value[size_t(at)]),
+                      std::fabs(got[size_t(at)] - expected.value[size_t(at)]));
   check.line += ", " + limitText(comparison);
   if (!check.passed && comparison.firstIndex >= 0)
     check.line += llvm::formatv(
@@ -258,10 +286,16 @@ tools::checkReference(llvm::StringRef text, llvm::StringRef fileName,
                                    " results, as the reference has, but got " +
                                    llvm::Twine(results.size()));
   std::vector<ResultCheck> checks;
-  for (auto [want, result] : llvm::zip(*expected, results))
-    checks.push_back(report(result, want,
-                            reference::compare(want, gather(result, samples)),
-                            samples, data));
+  for (auto [want, result] : llvm::zip(*expected, results)) {
+    int64_t count = result.numElements();
+    if (!samples.empty())
+      count = count / result.shape().front() * int64_t(samples.size());
+    if (int64_t(want.value.size()) != count)
+      return llvm::createStringError(
+          "expects a result of shape " + printShape(want.shape) +
+          ", as the reference's, but got " + printShape(result.shape()));
+    checks.push_back(compareResult(result, want, samples, data));
+  }
   return checks;
 }
 

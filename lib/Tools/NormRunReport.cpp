@@ -103,7 +103,13 @@ void tools::printTable(llvm::raw_ostream &os,
     return std::string(
         llvm::formatv("{0}x{1} {2}", k.rows, k.columns, name(k.dtype)));
   });
-  add("schedule", false, [](const KernelReport &k) { return k.schedule; });
+  add("schedule", false, [](const KernelReport &k) {
+    // The fields alone: the attribute's name says nothing here.
+    llvm::StringRef fields = k.schedule;
+    if (fields.consume_front("#norm.schedule<"))
+      fields.consume_back(">");
+    return fields.str();
+  });
   add("bytes", true, [](const KernelReport &k) { return printBytes(k.bytes); });
   auto timedColumn = [&](const char *title,
                          std::string (*text)(const KernelReport &,

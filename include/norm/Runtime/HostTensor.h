@@ -8,12 +8,11 @@
 #ifndef NORM_RUNTIME_HOSTTENSOR_H
 #define NORM_RUNTIME_HOSTTENSOR_H
 
+#include "norm/Runtime/HostMemory.h"
 #include "norm/Runtime/LaunchPlan.h"
 #include "norm/Support/DType.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
-#include <cstdlib>
-#include <memory>
 
 namespace norm {
 
@@ -83,9 +82,6 @@ public:
   bool guardsIntact() const;
 
 private:
-  struct Free {
-    void operator()(uint8_t *memory) const { std::free(memory); }
-  };
   uint64_t rowOffset(int64_t row) const;
 
   DType type = DType::F32;
@@ -95,7 +91,7 @@ private:
   int64_t numColumns = 0;
   uint64_t base = 0;
   uint64_t total = 0;
-  std::unique_ptr<uint8_t[], Free> storage;
+  HostMemory storage;
 };
 
 } // namespace norm
