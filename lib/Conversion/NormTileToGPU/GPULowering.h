@@ -25,10 +25,13 @@ int64_t widestAlignment(norm_tile::KernelOp kernel);
 /// (shuffles).
 class GPULowering : public KernelLowering {
 public:
+  /// `schedule`: the kernel's own or another one of the same order.
   /// `alignment`: bytes to which every row and address is aligned.
   GPULowering(OpBuilder &builder, norm_tile::KernelOp kernel,
-              int64_t alignment)
-      : KernelLowering(builder, kernel), alignment(alignment) {}
+              ScheduleAttr schedule, int64_t alignment)
+      : KernelLowering(builder, kernel), alignment(alignment) {
+    plan.schedule = toSchedule(schedule);
+  }
 
   FailureOr<gpu::GPUFuncOp> lower(gpu::GPUModuleOp module, StringRef name);
   /// Bytes of dynamic shared memory that the function needs.

@@ -79,6 +79,12 @@ void GPULowering::setUp(gpu::GPUFuncOp func) {
     columns = i64(plan.columns);
 }
 
+static bool isWritten(Value operand) {
+  return llvm::any_of(operand.getUsers(), [](Operation *user) {
+    return isa<StoreOp, StoreRowOp>(user);
+  });
+}
+
 FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
                                              StringRef name) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
@@ -106,9 +112,13 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   // Buffers don't overlap unless declared; a kernel that reads its rows again
   // must not have the second read merged with the first.
   bool isReread = plan.schedule.residency == ::norm::Residency::Stream;
-  for (auto [i, param] : llvm::enumerate(signature))
-    if (param.kind == KernelParam::Pointer && !isReread)
-      function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
+  for (auto [i, param] : llvm::enumerate(signature)) {
+    if (param.kind != KernelParam::Pointer || isReread)
+      continue;
+    function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
+    if (!isWritten(kernel.getBlock()->getArgument(param.operand)))
+      function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
+  }
 
   b.setInsertionPointToStart(&function.getBody().front());
   setUp(function);

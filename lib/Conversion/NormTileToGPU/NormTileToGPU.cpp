@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::norm {
 #define GEN_PASS_DEF_CONVERTNORMTILETOGPUPASS
@@ -33,6 +34,25 @@ static void declareShared(OpBuilder &b, gpu::GPUModuleOp module) {
   LLVM::GlobalOp::create(b, module.getLoc(), type, /*isConstant=*/false,
                          LLVM::Linkage::External, "norm_shared", Attribute(),
                          /*alignment=*/128, /*addrSpace=*/3);
+}
+
+/// The schedule of the variant with accesses of single elements: one chunk per
+/// thread where a CTA has the threads. There are many accesses to a chunk, so
+/// this keeps the code short; the order, and with it every bit, is the same.
+static ScheduleAttr narrowSchedule(KernelOp kernel) {
+  ScheduleAttr schedule = kernel.getSchedule();
+  if (kernel.getColumns() < 0 || schedule.getResidency() != Residency::Registers)
+    return schedule;
+  int64_t leaves =
+      llvm::divideCeil(kernel.getColumns(), kernel.getOrder().getLeaf());
+  int64_t threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(leaves),
+                                        schedule.getThreads(), 1024);
+  if (threads == schedule.getThreads())
+    return schedule;
+  return ScheduleAttr::get(
+      kernel.getContext(), threads, std::max<int64_t>(1, 128 / threads),
+      schedule.getResidency(), schedule.getPrefetch(), schedule.getVector(),
+      /*max_registers=*/0);
 }
 
 namespace {
@@ -62,13 +82,15 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
     std::string name = kernel.getSymName().str();
     if (alignment == 1 && alignments.size() > 1)
       name += "_unaligned";
-    GPULowering lowering(b, kernel, alignment);
+    ScheduleAttr schedule = kernel.getSchedule();
+    if (alignment == 1 && alignments.size() > 1)
+      schedule = narrowSchedule(kernel);
+    GPULowering lowering(b, kernel, schedule, alignment);
     auto function = lowering.lower(module, name);
     if (failed(function))
       return failure();
     if (lowering.getSharedBytes() && !module.lookupSymbol("norm_shared"))
       declareShared(b, module);
-    ScheduleAttr schedule = kernel.getSchedule();
     variants.push_back(VariantAttr::get(
         b.getContext(), b.getStringAttr(name), alignment,
         schedule.getThreads() * schedule.getRowsPerCta(),
