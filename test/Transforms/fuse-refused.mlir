@@ -216,3 +216,25 @@ func.func @scheduled(%x: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %t : tensor<8xf32>
 }
+
+// -----
+
+// As many columns there as rows here: they are not taken for each other where
+// that would turn a row into a column.
+// CHECK-LABEL: func.func @same_extents
+// CHECK-COUNT-2: norm.generic
+func.func @same_extents(%x: tensor<4x8xf32>, %z: tensor<8x4xf32>, %r0: tensor<4xf32>) -> tensor<8x4xf32> {
+  // expected-note@+1 {{the producer}}
+  %m = norm.generic (row, col) ins(%v = %x[row, col] : tensor<4x8xf32>) outs(%o = %r0[row] : tensor<4xf32>) {
+    %r = norm.reduce max %v over [col] : f32
+    norm.yield %r : f32
+  }
+  // expected-remark@+1 {{each has a dim that the other lacks}}
+  %t = norm.generic (row, col)
+      ins(%p = %m[col] : tensor<4xf32>, %q = %z[row, col] : tensor<8x4xf32>)
+      outs(%o = %z[row, col] : tensor<8x4xf32>) {
+    %s = arith.addf %p, %q : f32
+    norm.yield %s : f32
+  }
+  return %t : tensor<8x4xf32>
+}

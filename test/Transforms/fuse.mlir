@@ -229,3 +229,23 @@ func.func @statistic_of_conversion(%x: tensor<4x8xf16>, %e: tensor<4x8xf32>,
   }
   return %m : tensor<4xf32>
 }
+
+// Ops that shared a destination get one each.
+// CHECK-LABEL: func.func @shared_destination
+func.func @shared_destination(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  // CHECK: %[[E0:.*]] = tensor.empty() : tensor<8xf32>
+  // CHECK: %[[E1:.*]] = tensor.empty() : tensor<8xf32>
+  // CHECK: outs(%{{.*}} = %[[E0]][col] : tensor<8xf32>, %{{.*}} = %[[E1]][col] : tensor<8xf32>)
+  %e = tensor.empty() : tensor<8xf32>
+  %0 = norm.generic (col) ins(%a = %x[col] : tensor<8xf32>)
+      outs(%o = %e[col] : tensor<8xf32>) {
+    %n = arith.negf %a : f32
+    norm.yield %n : f32
+  }
+  %1 = norm.generic (col) ins(%a = %0[col] : tensor<8xf32>)
+      outs(%o = %e[col] : tensor<8xf32>) {
+    %n = math.absf %a : f32
+    norm.yield %n : f32
+  }
+  return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}

@@ -23,7 +23,8 @@ static bool isScalar(Type type) { return type.isIntOrIndexOrFloat(); }
 
 static bool isScalarOrTensor(Type type) {
   if (auto tensor = dyn_cast<RankedTensorType>(type))
-    return isScalar(tensor.getElementType()) && tensor.getRank() <= maxDims;
+    return isScalar(tensor.getElementType()) && !tensor.getEncoding() &&
+           tensor.getRank() <= maxDims;
   return isScalar(type);
 }
 

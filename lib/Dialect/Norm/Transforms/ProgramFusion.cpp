@@ -190,6 +190,15 @@ LogicalResult ProgramFusion::bindAxes(std::string &reason) {
   return success();
 }
 
+/// Whether two dims can be bound with all bound dims in the same order in both
+/// programs.
+bool ProgramFusion::keepsOrder(unsigned p, unsigned c) const {
+  for (auto [other, bound] : llvm::enumerate(toConsumer))
+    if (bound && (other < p) != (*bound < c))
+      return false;
+  return true;
+}
+
 /// Binds what the axes left open, as the columns of a statistic to those of the
 /// values it is applied to.
 void ProgramFusion::bindByExtents() {
@@ -197,7 +206,8 @@ void ProgramFusion::bindByExtents() {
     if (toConsumer[p] || llvm::is_contained(zeroDims, p))
       continue;
     for (unsigned c = 0, f = toProducer.size(); c != f; ++c) {
-      if (toProducer[c] || !haveSameExtent(producer, p, consumer, c))
+      if (toProducer[c] || !keepsOrder(p, c) ||
+          !haveSameExtent(producer, p, consumer, c))
         continue;
       toConsumer[p] = c;
       toProducer[c] = p;

@@ -34,6 +34,7 @@ private:
         toConsumer(producer.getNumDims()), toProducer(consumer.getNumDims()) {}
 
   LogicalResult bindAxes(std::string &reason);
+  bool keepsOrder(unsigned p, unsigned c) const;
   void bindByExtents();
   LogicalResult checkSpaces(std::string &reason);
   LogicalResult checkReductions(std::string &reason);

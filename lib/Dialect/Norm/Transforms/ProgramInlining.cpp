@@ -7,6 +7,7 @@
 
 #include "ProgramFusion.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/CSE.h"
@@ -177,11 +178,18 @@ GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
 
   // Outputs: those of the consumer, then what else the producer has to give.
   SmallVector<OpResult> replaced;
+  rewriter.setInsertionPoint(consumer);
   auto addOutput = [&](Side &side, OpOperand &init) {
     unsigned number = init.getOperandNumber();
+    Value destination = init.get();
+    // Two outputs can't share what one of the ops had for itself.
+    if (auto empty = destination.getDefiningOp<tensor::EmptyOp>())
+      if (llvm::is_contained(ArrayRef(operands.operands).drop_front(numInputs),
+                             destination))
+        destination = rewriter.clone(*empty)->getResult(0);
     arguments[&side == &to].emplace_back(
         side.op.getBlock()->getArgument(number),
-        operands.append(init.get(), side.op.getMap(number), side.exprs));
+        operands.append(destination, side.op.getMap(number), side.exprs));
     replaced.push_back(side.op.getTiedOpResult(&init));
   };
   for (OpOperand &init : consumer.getDpsInitsMutable())
@@ -190,7 +198,6 @@ GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
     if (isKept(producer.getTiedOpResult(&init)))
       addOutput(from, init);
 
-  rewriter.setInsertionPoint(consumer);
   ArrayRef<Value> all(operands.operands);
   auto fused = GenericOp::create(
       rewriter, rewriter.getFusedLoc({consumer.getLoc(), producer.getLoc()}),
