@@ -8,6 +8,8 @@
 #include "norm/Analysis/Program.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::norm;
@@ -29,7 +31,9 @@ static FailureOr<uint64_t> findColumnDims(GenericOp op) {
     mask = uint64_t(1) << (numDims - 1);
   // The column dims are the last ones.
   unsigned count = llvm::popcount(mask);
-  uint64_t trailing = (((uint64_t(1) << count) - 1) << (numDims - count));
+  uint64_t trailing = llvm::maskTrailingOnes<uint64_t>(count);
+  if (count != 0)
+    trailing <<= numDims - count;
   if (mask != trailing)
     return op.emitOpError("expects reductions over the trailing dims, but dim '")
            << op.getDimName(llvm::countr_zero(mask)) << "' is not among them";
@@ -70,6 +74,49 @@ static FailureOr<Access> classify(GenericOp op, OpOperand &operand,
                              "all column dims, in order";
 }
 
+/// Number of columns, -1 where known at launch only.
+static FailureOr<int64_t> countColumns(GenericOp op, unsigned numRowDims) {
+  int64_t columns = 1;
+  bool isDynamic = false, isTooWide = false;
+  for (int64_t extent : llvm::drop_begin(op.getExtents(), numRowDims)) {
+    if (ShapedType::isDynamic(extent))
+      isDynamic = true;
+    else
+      isTooWide |= llvm::MulOverflow(columns, extent, columns) ||
+                   columns > ::norm::maxColumns;
+  }
+  if (isDynamic)
+    return -1;
+  if (isTooWide && columns != 0)
+    return op.emitOpError() << "expects at most " << ::norm::maxColumns
+                            << " columns";
+  return columns;
+}
+
+/// Checks the ops of the body that not every target can run on whole chunks.
+static LogicalResult checkBody(const Program &program) {
+  GenericOp generic = program.op;
+  for (Operation &inner : *generic.getBlock()) {
+    if (auto reduce = dyn_cast<ReduceOp>(inner)) {
+      Type type = reduce.getValue().getType();
+      if (type.isF32() || type.isF64() || type.isSignlessInteger(8) ||
+          type.isSignlessInteger(16) || type.isSignlessInteger(32) ||
+          type.isSignlessInteger(64))
+        continue;
+      return reduce.emitOpError() << "expects a reduction of f32, f64 or "
+                                     "integers of 8, 16, 32 or 64 bits in a "
+                                     "kernel but got "
+                                  << type;
+    }
+    // Chunks reach beyond the last column, where operands have any value.
+    if (inner.getNumResults() != 0 &&
+        program.variesOnColumns(inner.getResult(0)) && !isSpeculatable(&inner))
+      return inner.emitOpError("may be undefined for some operands, and can't "
+                               "be computed on the columns of a kernel");
+  }
+  return success();
+}
+
 FailureOr<Program> Program::analyze(GenericOp op) {
   Program program;
   program.op = op;
@@ -80,16 +127,10 @@ FailureOr<Program> Program::analyze(GenericOp op) {
   program.numRowDims = op.getNumDims() - llvm::popcount(*mask);
   program.supports = op.computeSupports();
 
-  program.columns = 1;
-  for (auto [dim, extent] : llvm::enumerate(op.getExtents())) {
-    if (!program.isColumnDim(dim))
-      continue;
-    if (ShapedType::isDynamic(extent)) {
-      program.columns = -1;
-      break;
-    }
-    program.columns *= extent;
-  }
+  FailureOr<int64_t> columns = countColumns(op, program.numRowDims);
+  if (failed(columns) || failed(checkBody(program)))
+    return failure();
+  program.columns = *columns;
   for (OpOperand &operand : op->getOpOperands()) {
     FailureOr<Access> access = classify(op, operand, program.numRowDims);
     if (failed(access))
@@ -178,7 +219,7 @@ llvm::SetVector<Value> Program::valuesToHold() const {
       if (inner.getNumResults() != 1 || isa<ReduceOp>(inner))
         continue;
       Value value = inner.getResult(0);
-      if (held.contains(value) || !variesOnColumns(value) ||
+      if (value.getType().isIndex() || held.contains(value) || !variesOnColumns(value) ||
           ready.lookup(value) != 0)
         continue;
       llvm::SetVector<Value> candidate = held, candidateFrontier;

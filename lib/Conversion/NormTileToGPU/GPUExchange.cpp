@@ -95,6 +95,21 @@ void GPULowering::halveInShared(ExchangeStartOp op) {
   }
 }
 
+/// `value` of the thread whose number differs by `offset`.
+static Value shuffle(OpBuilder &b, Location loc, Value value, Value offset,
+                     Value width) {
+  Type type = value.getType();
+  bool isNarrow = isa<IntegerType>(type) && type.getIntOrFloatBitWidth() < 32;
+  if (isNarrow)
+    value = arith::ExtUIOp::create(b, loc, b.getI32Type(), value);
+  value = gpu::ShuffleOp::create(b, loc, value, offset, width,
+                                 gpu::ShuffleMode::XOR)
+              .getShuffleResult();
+  if (isNarrow)
+    value = arith::TruncIOp::create(b, loc, type, value);
+  return value;
+}
+
 /// Combines the lanes of a warp (of a group, if it is smaller) by halving; all
 /// of them get the result.
 ReduceState GPULowering::acrossWarp(ReduceState state,
@@ -108,10 +123,7 @@ ReduceState GPULowering::acrossWarp(ReduceState state,
     ReduceState other;
     other.count = state.count;
     for (Value part : state.parts)
-      other.parts.push_back(
-          gpu::ShuffleOp::create(b, loc, part, offset, width,
-                                 gpu::ShuffleMode::XOR)
-              .getShuffleResult());
+      other.parts.push_back(shuffle(b, loc, part, offset, width));
     if (emitter.isSymmetric()) {
       state = emitter.combine(state, other);
       continue;

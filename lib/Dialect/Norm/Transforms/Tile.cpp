@@ -29,6 +29,27 @@ namespace tile = mlir::norm_tile;
 // Operands: rows and columns collapsed to one dim each
 //===----------------------------------------------------------------------===//
 
+/// `value`, all of whose dims are columns, as one row.
+static FailureOr<Value> expandToOneRow(OpBuilder &b, Location loc,
+                                       Value value) {
+  auto type = cast<MemRefType>(value.getType());
+  SmallVector<ReassociationIndices> groups = {{0, 1}};
+  int64_t columns = type.getDimSize(0);
+  FailureOr<MemRefType> expanded =
+      memref::ExpandShapeOp::computeExpandedType(type, {1, columns}, groups);
+  if (failed(expanded))
+    return emitError(loc) << "expects an operand that can be written as one "
+                             "row but got "
+                          << type;
+  OpFoldResult extent = b.getIndexAttr(columns);
+  if (ShapedType::isDynamic(columns))
+    extent = memref::DimOp::create(b, loc, value, 0).getResult();
+  return memref::ExpandShapeOp::create(
+             b, loc, *expanded, value, groups,
+             ArrayRef<OpFoldResult>{b.getIndexAttr(1), extent})
+      .getResult();
+}
+
 /// `value` with its row dims and its column dims collapsed, as (row, column),
 /// (row) or (column).
 static FailureOr<Value> collapseOperand(OpBuilder &b, Location loc, Value value,
@@ -58,24 +79,15 @@ static FailureOr<Value> collapseOperand(OpBuilder &b, Location loc, Value value,
     value = memref::CollapseShapeOp::create(b, loc, value, groups);
     type = cast<MemRefType>(value.getType());
   }
-  if (access != Access::Full || numRowDims != 0)
-    return value;
-  // All dims are columns: one row.
-  if (ShapedType::isDynamic(type.getDimSize(0))) {
-    Value extent = memref::DimOp::create(b, loc, value, 0);
-    return memref::ExpandShapeOp::create(
-               b, loc,
-               MemRefType::get({1, ShapedType::kDynamic},
-                               type.getElementType()),
-               value, ArrayRef<ReassociationIndices>{{0, 1}},
-               ArrayRef<OpFoldResult>{b.getIndexAttr(1), extent})
-        .getResult();
-  }
-  return memref::ExpandShapeOp::create(
-             b, loc,
-             MemRefType::get({1, type.getDimSize(0)}, type.getElementType()),
-             value, ArrayRef<ReassociationIndices>{{0, 1}})
-      .getResult();
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
+    return emitError(loc) << "expects an operand with stride 1 along its last "
+                             "dim but got "
+                          << type;
+  if (access == Access::Full && numRowDims == 0)
+    return expandToOneRow(b, loc, value);
+  return value;
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,7 +119,7 @@ private:
   Value getArgumentChunk(BlockArgument arg);
   Value getArgumentRow(BlockArgument arg);
   Value getVector(Value value);
-  Value emitOp(Operation *op, bool onChunk);
+  Value emitOp(OpResult wanted, bool onChunk);
   Value emitExtent(ExtentOp op);
   Value emitIndex(IndexOp op, bool onChunk);
 
@@ -148,7 +160,7 @@ Value KernelBuilder::getChunk(Value value) {
   else if (auto arg = dyn_cast<BlockArgument>(value))
     result = getArgumentChunk(arg);
   else
-    result = emitOp(value.getDefiningOp(), /*onChunk=*/true);
+    result = emitOp(cast<OpResult>(value), /*onChunk=*/true);
   if (result)
     chunkValues.map(value, result);
   return result;
@@ -161,7 +173,7 @@ Value KernelBuilder::getRow(Value value) {
   if (auto arg = dyn_cast<BlockArgument>(value))
     result = getArgumentRow(arg);
   else
-    result = emitOp(value.getDefiningOp(), /*onChunk=*/false);
+    result = emitOp(cast<OpResult>(value), /*onChunk=*/false);
   if (result)
     rowValues.map(value, result);
   return result;
@@ -221,7 +233,6 @@ Value KernelBuilder::emitExtent(ExtentOp op) {
 }
 
 Value KernelBuilder::emitIndex(IndexOp op, bool onChunk) {
-  unsigned dim = *generic.getDimNumber(op.getDim());
   unsigned count =
       onChunk ? generic.getNumDims() - program.numRowDims : program.numRowDims;
   if (count != 1) {
@@ -229,7 +240,6 @@ Value KernelBuilder::emitIndex(IndexOp op, bool onChunk) {
                      << "' not to be collapsed with others in a kernel";
     return {};
   }
-  (void)dim;
   if (!onChunk)
     return toType(rows, row, op.getType());
   SmallVector<int64_t> steps =
@@ -245,8 +255,9 @@ Value KernelBuilder::emitIndex(IndexOp op, bool onChunk) {
   return arith::AddIOp::create(chunks, loc, wide, offsets);
 }
 
-/// Emits one op of the body, on vectors where it is on a chunk.
-Value KernelBuilder::emitOp(Operation *op, bool onChunk) {
+/// Emits the op that defines a value, on vectors where it is on a chunk.
+Value KernelBuilder::emitOp(OpResult wanted, bool onChunk) {
+  Operation *op = wanted.getOwner();
   if (auto extent = dyn_cast<ExtentOp>(op))
     return emitExtent(extent);
   if (auto index = dyn_cast<IndexOp>(op))
@@ -269,7 +280,7 @@ Value KernelBuilder::emitOp(Operation *op, bool onChunk) {
   Operation *created = b.create(state);
   IRMapping &map = onChunk ? chunkValues : rowValues;
   map.map(op->getResults(), created->getResults());
-  return created->getResult(0);
+  return created->getResult(wanted.getResultNumber());
 }
 
 LogicalResult KernelBuilder::buildPhase(unsigned phase, tile::PhaseOp op) {
