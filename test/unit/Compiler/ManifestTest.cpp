@@ -1,0 +1,161 @@
+//===- ManifestTest.cpp - Tests of what launchers are told ----------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Compiler/Compiler.h"
+
+#include "gtest/gtest.h"
+
+using namespace norm;
+
+namespace {
+
+Manifest manifestOf(llvm::StringRef text, llvm::StringRef target) {
+  CompileOptions options;
+  options.target = target.str();
+  auto artifact = Compiler().compile(text, "input.mlir", options);
+  if (!artifact) {
+    ADD_FAILURE() << llvm::toString(artifact.takeError());
+    return {};
+  }
+  llvm::Error error = verifyManifest(artifact->manifest);
+  EXPECT_FALSE(bool(error)) << llvm::toString(std::move(error));
+  return artifact->manifest;
+}
+
+/// The parameter as text: `pointer 0`, `stride 0.1`, `extent 2.0.1`.
+std::string print(const Param &param) {
+  static const char *kinds[] = {"pointer", "stride", "extent", "scalar",
+                                "workspace"};
+  std::string text = kinds[unsigned(param.kind)];
+  text += " " + std::to_string(param.buffer);
+  for (unsigned dim : param.dims)
+    text += "." + std::to_string(dim);
+  return text;
+}
+
+std::vector<std::string> print(const std::vector<Param> &params) {
+  std::vector<std::string> texts;
+  for (const Param &param : params)
+    texts.push_back(print(param));
+  return texts;
+}
+
+// x, w, s and then the results y and r.
+TEST(CompiledManifest, ParamsFollowOperands) {
+  Manifest manifest = manifestOf(R"(
+func.func @main(%x: tensor<?x?xbf16>, %w: tensor<?xf32>) -> (tensor<?x?xbf16>, tensor<?xf32>) {
+  %y, %r = norm.rms_norm %x scale(%w) stats(rstd) axes = [1] eps = 1.0e-6
+      : tensor<?x?xbf16>, tensor<?xf32> -> tensor<?x?xbf16>, tensor<?xf32>
+  return %y, %r : tensor<?x?xbf16>, tensor<?xf32>
+}
+)",
+                                 "sm_90");
+  ASSERT_EQ(manifest.arguments.size(), 4u);
+  ASSERT_EQ(manifest.kernels.size(), 1u);
+  const Kernel &kernel = manifest.kernels[0];
+  EXPECT_EQ(print(kernel.params),
+            (std::vector<std::string>{"pointer 0", "stride 0.0", "pointer 1",
+                                      "pointer 2", "stride 2.0", "pointer 3",
+                                      "extent 0.0", "extent 0.1"}));
+  EXPECT_EQ(kernel.reads, (std::vector<unsigned>{0, 1}));
+  EXPECT_EQ(kernel.writes, (std::vector<unsigned>{2, 3}));
+  EXPECT_EQ(kernel.rows, (BufferDims{0, {0}}));
+  EXPECT_EQ(kernel.columns, (BufferDims{0, {1}}));
+
+  using Dim = std::optional<BufferDim>;
+  EXPECT_TRUE(manifest.arguments[0].equals.empty());
+  EXPECT_EQ(manifest.arguments[1].equals,
+            (std::vector<Dim>{BufferDim{0, 1}}));
+  EXPECT_EQ(manifest.arguments[2].equals,
+            (std::vector<Dim>{BufferDim{0, 0}, BufferDim{0, 1}}));
+  EXPECT_EQ(manifest.arguments[3].equals,
+            (std::vector<Dim>{BufferDim{0, 0}}));
+  EXPECT_EQ(manifest.arguments[2].role, ArgumentRole::Output);
+  EXPECT_EQ(manifest.arguments[0].strides,
+            (std::vector<int64_t>{kDynamic, 1}));
+  EXPECT_EQ(manifest.arguments[1].strides, (std::vector<int64_t>{1}));
+}
+
+TEST(CompiledManifest, CollapsedDims) {
+  Manifest manifest = manifestOf(R"(
+func.func @main(%x: tensor<?x3x1x4x8xf32>) -> tensor<?x3x1x4x8xf32> {
+  %y = norm.layer_norm %x axes = [3, 4] eps = 1.0e-6
+      : tensor<?x3x1x4x8xf32> -> tensor<?x3x1x4x8xf32>
+  return %y : tensor<?x3x1x4x8xf32>
+}
+)",
+                                 "sm_90");
+  ASSERT_EQ(manifest.kernels.size(), 1u);
+  const Kernel &kernel = manifest.kernels[0];
+  EXPECT_EQ(kernel.rows, (BufferDims{0, {0, 1, 2}}));
+  EXPECT_EQ(kernel.columns, (BufferDims{0, {3, 4}}));
+  // The dim of extent 1 may have any stride; the one outside it has the rows'.
+  EXPECT_EQ(print(kernel.params),
+            (std::vector<std::string>{"pointer 0", "stride 0.1", "pointer 1",
+                                      "stride 1.1", "extent 0.0.1.2"}));
+  EXPECT_EQ(manifest.arguments[0].strides,
+            (std::vector<int64_t>{96, 32, 32, 8, 1}));
+}
+
+TEST(CompiledManifest, OneRow) {
+  Manifest manifest = manifestOf(R"(
+func.func @main(%x: tensor<1000xf32>) -> tensor<1000xf32> {
+  %y = norm.softmax %x axes = [0] : tensor<1000xf32> -> tensor<1000xf32>
+  return %y : tensor<1000xf32>
+}
+)",
+                                 "host");
+  ASSERT_EQ(manifest.kernels.size(), 1u);
+  const Kernel &kernel = manifest.kernels[0];
+  EXPECT_TRUE(kernel.rows.dims.empty());
+  EXPECT_EQ(kernel.columns, (BufferDims{0, {0}}));
+  EXPECT_EQ(print(kernel.params),
+            (std::vector<std::string>{"pointer 0", "stride 0.0", "pointer 1",
+                                      "stride 1.0", "extent 0"}));
+}
+
+TEST(CompiledManifest, Temporaries) {
+  Manifest manifest = manifestOf(R"(
+func.func @main(%x: tensor<?x4x8xf32>) -> tensor<?x4x8xf32> {
+  %y = norm.softmax %x axes = [2] : tensor<?x4x8xf32> -> tensor<?x4x8xf32>
+  %z = norm.layer_norm %y axes = [1, 2] eps = 1.0e-5
+      : tensor<?x4x8xf32> -> tensor<?x4x8xf32>
+  return %z : tensor<?x4x8xf32>
+}
+)",
+                                 "sm_90");
+  ASSERT_EQ(manifest.kernels.size(), 2u);
+  ASSERT_EQ(manifest.temporaries.size(), 1u);
+  EXPECT_EQ(manifest.temporaries[0].shape,
+            (std::vector<TemporaryExtent>{BufferDim{0, 0}, 4, 8}));
+  EXPECT_EQ(manifest.kernels[0].reads, (std::vector<unsigned>{0}));
+  EXPECT_EQ(manifest.kernels[0].writes, (std::vector<unsigned>{2}));
+  EXPECT_EQ(manifest.kernels[1].reads, (std::vector<unsigned>{2}));
+  EXPECT_EQ(manifest.kernels[1].writes, (std::vector<unsigned>{1}));
+}
+
+// Wide accesses want all walked operands aligned; the last variant takes any.
+TEST(CompiledManifest, Alignment) {
+  Manifest manifest = manifestOf(R"(
+func.func @main(%x: tensor<?x4096xbf16>, %w: tensor<4096xf32>) -> (tensor<?x4096xbf16>, tensor<?xf32>) {
+  %y, %r = norm.rms_norm %x scale(%w) stats(rstd) axes = [1] eps = 1.0e-6
+      : tensor<?x4096xbf16>, tensor<4096xf32> -> tensor<?x4096xbf16>, tensor<?xf32>
+  return %y, %r : tensor<?x4096xbf16>, tensor<?xf32>
+}
+)",
+                                 "sm_90");
+  ASSERT_EQ(manifest.kernels.size(), 1u);
+  const std::vector<Variant> &variants = manifest.kernels[0].variants;
+  ASSERT_EQ(variants.size(), 2u);
+  EXPECT_EQ(variants[0].requirements,
+            (std::vector<AlignmentRequirement>{{0, 16}, {1, 16}, {2, 16}}));
+  EXPECT_TRUE(variants[1].requirements.empty());
+  EXPECT_EQ(manifest.arguments[0].alignment, 2u);
+  EXPECT_EQ(manifest.arguments[1].alignment, 4u);
+}
+
+} // namespace
