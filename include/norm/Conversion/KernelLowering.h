@@ -13,6 +13,7 @@
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace mlir::norm {
@@ -86,6 +87,17 @@ protected:
 
 /// The C++ value of a schedule attribute.
 ::norm::Schedule toSchedule(ScheduleAttr attr);
+
+/// Checks that the kernels of a module can be written for a target: types that
+/// have a place in memory, and schedules that the target runs. `target` is its
+/// name in diagnostics.
+LogicalResult checkKernels(ModuleOp module,
+                           const ::norm::TargetLimits &limits,
+                           StringRef target);
+
+/// Checks that each launch that has no variants yet is of a kernel of the
+/// module, with its operands and extents.
+LogicalResult checkLaunches(ModuleOp module);
 
 } // namespace mlir::norm
 

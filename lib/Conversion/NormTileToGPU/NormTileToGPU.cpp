@@ -82,6 +82,8 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
     std::string name = kernel.getSymName().str();
     if (alignment == 1 && alignments.size() > 1)
       name += "_unaligned";
+    while (name == "norm_shared" || module.lookupSymbol(name))
+      name += "_";
     ScheduleAttr schedule = kernel.getSchedule();
     if (alignment == 1 && alignments.size() > 1)
       schedule = narrowSchedule(kernel);
@@ -101,11 +103,19 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
 
 void ConvertNormTileToGPU::runOnOperation() {
   ModuleOp module = getOperation();
+  // How much shared memory there is depends on the architecture, which this
+  // pass doesn't know: scheduling has checked it.
+  ::norm::TargetLimits limits;
+  limits.sharedPerCta = std::numeric_limits<int64_t>::max();
+  if (failed(checkKernels(module, limits, "a GPU")) ||
+      failed(checkLaunches(module)))
+    return signalPassFailure();
   SmallVector<KernelOp> kernels(module.getOps<KernelOp>());
   if (kernels.empty())
     return;
   OpBuilder b(module.getBodyRegion());
   auto gpuModule = gpu::GPUModuleOp::create(b, module.getLoc(), "kernels");
+  SymbolTable(module).insert(gpuModule);
   module->setAttr(gpu::GPUDialect::getContainerModuleAttrName(),
                   b.getUnitAttr());
   llvm::StringMap<ArrayAttr> variants;
@@ -117,6 +127,7 @@ void ConvertNormTileToGPU::runOnOperation() {
     kernel.erase();
   }
   module.walk([&](LaunchOp launch) {
-    launch.setVariantsAttr(variants.lookup(launch.getKernel()));
+    if (ArrayAttr found = variants.lookup(launch.getKernel()))
+      launch.setVariantsAttr(found);
   });
 }

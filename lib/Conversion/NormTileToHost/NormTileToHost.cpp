@@ -437,6 +437,11 @@ struct ConvertNormTileToHost
           ConvertNormTileToHost> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    ::norm::TargetLimits limits;
+    limits.isHost = true;
+    if (failed(checkKernels(module, limits, "host")) ||
+        failed(checkLaunches(module)))
+      return signalPassFailure();
     llvm::StringMap<VariantAttr> variants;
     for (KernelOp kernel : llvm::make_early_inc_range(
              module.getOps<KernelOp>())) {

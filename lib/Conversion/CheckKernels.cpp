@@ -1,0 +1,115 @@
+//===- CheckKernels.cpp - What kernels a target can run -------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Conversion/KernelLowering.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+using namespace mlir::norm_tile;
+
+/// Whether elements of a type have bytes of their own in memory, and both LLVM
+/// and the targets know it.
+static bool isStorable(Type type) {
+  return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
+         type.isSignlessInteger(8) || type.isSignlessInteger(16) ||
+         type.isSignlessInteger(32) || type.isSignlessInteger(64);
+}
+
+static LogicalResult checkOperands(KernelOp kernel) {
+  for (BlockArgument arg : kernel.getBlock()->getArguments()) {
+    Type type = arg.getType();
+    auto memref = dyn_cast<MemRefType>(type);
+    if (memref && !isStorable(memref.getElementType()))
+      return kernel.emitOpError()
+             << "expects buffers of f16, bf16, f32, f64 or integers of 8, 16, "
+                "32 or 64 bits but operand #"
+             << arg.getArgNumber() << " is " << type;
+    if (!memref && !isStorable(type) && !type.isIndex() &&
+        !type.isSignlessInteger(1))
+      return kernel.emitOpError()
+             << "expects scalars of f16, bf16, f32, f64, index or integers of "
+                "1, 8, 16, 32 or 64 bits but operand #"
+             << arg.getArgNumber() << " is " << type;
+  }
+  return success();
+}
+
+/// Checks types in the body and adds up what is kept between phases.
+static LogicalResult checkBody(KernelOp kernel, ::norm::ProgramFacts &facts) {
+  WalkResult walk = kernel.getBody().walk([&](Operation *op) -> WalkResult {
+    if (auto hold = dyn_cast<HoldOp>(op)) {
+      Type element = hold.getValue().getType().getElementType();
+      if (!isStorable(element) && !element.isSignlessInteger(1))
+        return op->emitOpError()
+               << "expects f16, bf16, f32, f64 or integers of 1, 8, 16, 32 or "
+                  "64 bits to keep but got "
+               << element;
+      facts.heldBytes += (element.getIntOrFloatBitWidth() + 7) / 8;
+    } else if (auto phase = dyn_cast<PhaseOp>(op)) {
+      facts.phases += phase.getNumResults() != 0;
+      for (Type type : phase.getResultTypes())
+        if (Type state = cast<PartialType>(type).getType(); !isStorable(state))
+          return op->emitOpError()
+                 << "expects reductions of f32, f64 or integers of 8, 16, 32 "
+                    "or 64 bits but got "
+                 << state;
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult mlir::norm::checkKernels(ModuleOp module,
+                                       const ::norm::TargetLimits &limits,
+                                       StringRef target) {
+  for (KernelOp kernel : module.getOps<KernelOp>()) {
+    ::norm::ProgramFacts facts;
+    facts.columns = kernel.getColumns();
+    facts.leaf = kernel.getOrder().getLeaf();
+    facts.lanes = kernel.getOrder().getLanes();
+    facts.heldBytes = 0;
+    if (facts.columns > ::norm::maxColumns)
+      return kernel.emitOpError() << "expects at most " << ::norm::maxColumns
+                                  << " columns but got " << facts.columns;
+    if (failed(checkOperands(kernel)) || failed(checkBody(kernel, facts)))
+      return failure();
+    if (llvm::Error error = ::norm::checkSchedule(
+            toSchedule(kernel.getSchedule()), facts, limits, target))
+      return kernel.emitOpError(llvm::toString(std::move(error)));
+  }
+  return success();
+}
+
+LogicalResult mlir::norm::checkLaunches(ModuleOp module) {
+  SymbolTableCollection symbols;
+  WalkResult walk = module.walk([&](LaunchOp launch) -> WalkResult {
+    if (launch.getVariants())
+      return WalkResult::advance();
+    auto kernel = dyn_cast_or_null<KernelOp>(
+        symbols.lookupSymbolIn(module, launch.getKernelAttr()));
+    if (!kernel)
+      return launch.emitOpError() << "expects a kernel of the module but got "
+                                  << launch.getKernelAttr();
+    TypeRange expected = kernel.getBlock()->getArgumentTypes();
+    if (launch.getOperandTypes() != expected)
+      return launch.emitOpError() << "expects operands of types " << expected
+                                  << " but got " << launch.getOperandTypes();
+    if (launch.getColumns() != kernel.getColumns() ||
+        launch.getRowsOf() != kernel.getRowsOf() ||
+        launch.getColumnsOf() != kernel.getColumnsOf())
+      return launch.emitOpError()
+             << "expects columns " << kernel.getColumnsAttr().getInt()
+             << " of #" << kernel.getColumnsOf() << " and rows of #"
+             << kernel.getRowsOf() << ", as its kernel, but got "
+             << launch.getColumnsAttr().getInt() << " of #"
+             << launch.getColumnsOf() << " and #" << launch.getRowsOf();
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
