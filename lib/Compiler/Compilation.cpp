@@ -33,6 +33,10 @@ llvm::Error Compilation::checkOptions() {
   if (llvm::Error error = checkTargetName(options.target))
     return error;
   gpu = findGPUTarget(options.target);
+  if (options.emulate && !gpu)
+    return llvm::createStringError(
+        "expects a GPU target for the emulated device but got " +
+        options.target);
   pipelineOptions.target = options.target;
   pipelineOptions.schedule = options.schedule;
   manifest.norm = versionString().str();
@@ -183,17 +187,24 @@ llvm::Error Compilation::lowerToKernels() {
 
 void Compilation::separateHostKernels() {
   hostKernels = ModuleOp::create(module->getLoc());
-  for (auto function :
-       llvm::make_early_inc_range(module->getOps<func::FuncOp>())) {
-    if (function == entry)
+  for (Operation &op : llvm::make_early_inc_range(*module->getBody())) {
+    if (&op == entry)
       continue;
-    function->remove();
-    hostKernels->push_back(function);
+    op.remove();
+    hostKernels->push_back(&op);
   }
 }
 
 llvm::Error Compilation::lowerToLLVM() {
-  if (!gpu)
+  if (options.emulate) {
+    if (!gpuModule())
+      return makeNoKernelError();
+    if (llvm::Error error =
+            runPasses(*module, mlir::norm::buildEmulatedPipeline))
+      return error;
+    separateHostKernels();
+  }
+  if (isForHost())
     return runPasses(*hostKernels, mlir::norm::buildHostLLVMPipeline);
   return runPasses(*module, [&](OpPassManager &pm) {
     mlir::norm::buildNVVMPipeline(pm, pipelineOptions);
@@ -237,21 +248,25 @@ Operation *Compilation::gpuModule() {
   return modules.empty() ? nullptr : (*modules.begin()).getOperation();
 }
 
+llvm::Error Compilation::makeNoKernelError() const {
+  return llvm::createStringError(fileName + ": error: expects a computation "
+                                            "in '" +
+                                 manifest.entry + "' but got none");
+}
+
 llvm::Expected<std::string> Compilation::generateCode() {
-  if (!gpu)
+  if (isForHost())
     return mlir::norm::translateToObject(*hostKernels);
   Operation *kernels = gpuModule();
   if (!kernels)
-    return llvm::createStringError(fileName + ": error: expects a computation "
-                                              "in '" +
-                                   manifest.entry + "' but got none");
+    return makeNoKernelError();
   return mlir::norm::translateToPTX(
       cast<gpu::GPUModuleOp>(kernels),
       {options.target, pipelineOptions.ptxVersion});
 }
 
 llvm::Expected<std::string> Compilation::printLLVM() {
-  if (!gpu)
+  if (isForHost())
     return mlir::norm::translateToLLVM(*hostKernels);
   Operation *kernels = gpuModule();
   if (!kernels)

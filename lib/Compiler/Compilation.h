@@ -41,7 +41,8 @@ private:
   llvm::Error lowerToTiled();
   /// To `gpu.func`s, or on the host to functions; describes the launches.
   llvm::Error lowerToKernels();
-  /// To the LLVM dialect: the `gpu.module`, or on the host `hostKernels`.
+  /// To the LLVM dialect: the `gpu.module`, or what runs on the host,
+  /// `hostKernels`.
   llvm::Error lowerToLLVM();
   llvm::Expected<std::string> generateCode();
   llvm::Expected<std::string> printLLVM();
@@ -49,7 +50,10 @@ private:
   llvm::Error
   runPasses(mlir::ModuleOp module,
             llvm::function_ref<void(mlir::OpPassManager &)> build);
-  /// Moves the kernels that are launched into a module of their own.
+  /// Whether the code is an object for the host.
+  bool isForHost() const { return !gpu || options.emulate; }
+  llvm::Error makeNoKernelError() const;
+  /// Moves all but the entry into a module of its own.
   void separateHostKernels();
   mlir::Operation *gpuModule();
   llvm::StringRef nameOf(mlir::BlockArgument argument);

@@ -7,6 +7,7 @@
 
 #include "norm/Runtime/Device.h"
 #include "norm/Runtime/CudaDevice.h"
+#include "norm/Runtime/EmulatedDevice.h"
 #include "norm/Runtime/HostDevice.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -62,11 +63,17 @@ llvm::Expected<std::unique_ptr<Device>> norm::openDevice(llvm::StringRef name) {
       return other;
     return openHostDevice();
   }
+  if (llvm::StringRef seed = name; seed.consume_front("emulated")) {
+    EmulatedOptions options;
+    if (seed.empty() ||
+        (seed.consume_front(":") && !seed.getAsInteger(10, options.seed)))
+      return openEmulatedDevice(options);
+  }
   llvm::StringRef ordinal = name;
   unsigned index = 0;
   if (ordinal.consume_front("cuda:") && !ordinal.getAsInteger(10, index))
     return openCudaDevice(index);
-  return llvm::createStringError("expects device auto, host or cuda:N but "
-                                 "got '" +
+  return llvm::createStringError("expects device auto, host, emulated or "
+                                 "cuda:N but got '" +
                                  name + "'");
 }

@@ -42,6 +42,7 @@ struct HostCode::Session {
   std::string reported;
   orc::ExecutionSession session;
   orc::ObjectLinkingLayer linker;
+  orc::JITDylib *kernels = nullptr; ///< the object's symbols
 };
 
 HostCode::HostCode(std::unique_ptr<Session> session)
@@ -50,12 +51,14 @@ HostCode::HostCode(std::unique_ptr<Session> session)
 HostCode::~HostCode() = default;
 
 static llvm::Error defineSupport(orc::ExecutionSession &session,
-                                 orc::JITDylib &library) {
+                                 orc::JITDylib &library,
+                                 llvm::ArrayRef<SupportRoutine> routines) {
   orc::SymbolMap symbols;
-  for (const SupportRoutine &routine : supportRoutines())
-    symbols[session.intern(routine.name)] = {
-        orc::ExecutorAddr::fromPtr(routine.address),
-        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  for (llvm::ArrayRef<SupportRoutine> list : {supportRoutines(), routines})
+    for (const SupportRoutine &routine : list)
+      symbols[session.intern(routine.name)] = {
+          orc::ExecutorAddr::fromPtr(routine.address),
+          llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
   if (llvm::Error error =
           library.define(orc::absoluteSymbols(std::move(symbols))))
     return error;
@@ -67,7 +70,8 @@ static llvm::Error defineSupport(orc::ExecutionSession &session,
 }
 
 llvm::Expected<std::shared_ptr<HostCode>>
-HostCode::link(llvm::StringRef object, const Manifest &manifest) {
+HostCode::link(llvm::StringRef object, const Manifest &manifest,
+               llvm::ArrayRef<SupportRoutine> routines) {
   auto control = orc::SelfExecutorProcessControl::Create(
       nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
   if (!control)
@@ -78,8 +82,10 @@ HostCode::link(llvm::StringRef object, const Manifest &manifest) {
   // Support in a library of its own: the object may define the same names.
   orc::JITDylib &support = session.session.createBareJITDylib("support");
   orc::JITDylib &library = session.session.createBareJITDylib("kernels");
+  session.kernels = &library;
   library.addToLinkOrder(support);
-  if (llvm::Error error = defineSupport(session.session, support))
+  if (llvm::Error error = defineSupport(session.session, support,
+                                        routines))
     return session.describe(std::move(error));
   if (llvm::Error error = session.linker.add(
           library, llvm::MemoryBuffer::getMemBufferCopy(object, "kernels")))
@@ -95,4 +101,12 @@ HostCode::link(llvm::StringRef object, const Manifest &manifest) {
     }
   }
   return code;
+}
+
+llvm::Expected<void *> HostCode::find(llvm::StringRef symbol) const {
+  llvm::Expected<orc::ExecutorSymbolDef> found =
+      session->session.lookup({session->kernels}, symbol);
+  if (!found)
+    return session->describe(found.takeError());
+  return found->toPtr<void *>();
 }

@@ -8,6 +8,7 @@
 #ifndef NORM_LIB_RUNTIME_HOSTCODE_H
 #define NORM_LIB_RUNTIME_HOSTCODE_H
 
+#include "SupportRoutines.h"
 #include "norm/Support/Manifest.h"
 #include "llvm/Support/Error.h"
 #include <memory>
@@ -24,15 +25,19 @@ class HostCode {
 public:
   /// Links `object` and finds every variant's symbol. What the object leaves
   /// undefined is looked up among the compiler support routines known here,
-  /// then in the process.
+  /// and in `routines`, then in the process.
   static llvm::Expected<std::shared_ptr<HostCode>>
-  link(llvm::StringRef object, const Manifest &manifest);
+  link(llvm::StringRef object, const Manifest &manifest,
+       llvm::ArrayRef<SupportRoutine> routines = {});
 
   ~HostCode();
 
   HostKernel *kernel(unsigned kernel, unsigned variant) const {
     return entries[kernel][variant];
   }
+
+  /// The address of another symbol of the object.
+  llvm::Expected<void *> find(llvm::StringRef symbol) const;
 
 private:
   struct Session;

@@ -41,7 +41,8 @@ struct CommandLine {
   cl::opt<std::string> input{cl::Positional, cl::Required,
                              cl::desc("<input.mlir>"), cl::cat(category)};
   cl::opt<std::string> device{"device",
-                              cl::desc("auto (the default), host or cuda:N"),
+                              cl::desc("auto (the default), host, emulated[:SEED] "
+                                       "or cuda:N"),
                               cl::init("auto"), cl::cat(category)};
   cl::opt<std::string> target{
       "target", cl::desc("Compile for it instead of for the device"),

@@ -17,6 +17,7 @@ packages=(
   ccache
   clang-22
   cmake
+  libboost-context-dev
   libgtest-dev
   libmlir-22-dev
   libzstd-dev

@@ -31,6 +31,8 @@ struct CompileOptions {
   std::string schedule;
   /// 80 is PTX 8.0; 0 for the first one that has the target.
   unsigned ptxVersion = 0;
+  /// For a GPU target: its kernels as host code for the emulated device.
+  bool emulate = false;
   /// What the code must load on, as `cuDriverGetVersion` counts; 0 for any.
   unsigned driverVersion = 0;
 };
@@ -38,7 +40,7 @@ struct CompileOptions {
 /// A compiled function.
 struct Artifact {
   Manifest manifest;
-  /// PTX text, or on the host an ELF object.
+  /// PTX text; an ELF object on the host and for the emulated device.
   std::string code;
   /// What the passes remarked, `file:line:col: remark: ...`.
   std::vector<std::string> remarks;

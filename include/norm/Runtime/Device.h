@@ -73,6 +73,25 @@ struct CopyRate {
   uint64_t bytes = 0;            ///< size of the copied buffer
 };
 
+/// Bytes read and written.
+struct AccessBytes {
+  uint64_t read = 0;
+  uint64_t written = 0;
+};
+
+/// What a kernel did to one buffer.
+struct BufferTraffic {
+  unsigned buffer = 0;
+  AccessBytes accessed; ///< by all accesses together
+  AccessBytes distinct; ///< each byte once
+  AccessBytes minimal;  ///< what the manifest says: all elements, once
+};
+
+/// What a kernel did to its buffers, by parameter.
+struct KernelTraffic {
+  std::vector<BufferTraffic> buffers;
+};
+
 /// A checked call with its temporaries, ready to be run any number of times.
 class PreparedLaunch {
 public:
@@ -90,6 +109,10 @@ public:
   /// gives one duration of 0.
   virtual llvm::Expected<Timing> time(unsigned index,
                                       const TimingOptions &options) = 0;
+
+  /// The bytes that each kernel of the last run moved, on a device that counts
+  /// them; else nothing. A kernel that wasn't launched has no buffers.
+  virtual llvm::ArrayRef<KernelTraffic> traffic() const { return {}; }
 
 protected:
   LaunchPlan launchPlan;
@@ -130,6 +153,8 @@ public:
   virtual std::string description() const = 0;
   /// The target to compile for: `host`, or `sm_90`.
   virtual std::string target() const = 0;
+  /// Whether code is compiled for the host to be run as the target's threads.
+  virtual bool isEmulated() const { return false; }
   /// `cuDriverGetVersion` (13000 is CUDA 13.0); 0 on the host.
   virtual unsigned driverVersion() const { return 0; }
 
@@ -163,9 +188,10 @@ public:
   virtual llvm::Expected<CopyRate> measureCopyRate(uint64_t bytes) = 0;
 };
 
-/// Opens `host`, `cuda:N`, or `auto`: `cuda:0` where it can be opened, else
-/// the host. `NoDeviceError` where there is no such device; another error for
-/// another name.
+/// Opens `host`, `cuda:N`, `emulated` or `emulated:SEED` (a GPU's threads on
+/// the host: EmulatedDevice.h), or `auto`: `cuda:0` where it can be opened,
+/// else the host. `NoDeviceError` where there is no such device; another error
+/// for another name.
 llvm::Expected<std::unique_ptr<Device>> openDevice(llvm::StringRef name);
 
 } // namespace norm

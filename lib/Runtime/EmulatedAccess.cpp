@@ -1,0 +1,157 @@
+//===- EmulatedAccess.cpp - Checks of memory accesses ---------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmulatedCta.h"
+#include "llvm/ADT/StringExtras.h"
+#include <cstring>
+
+using namespace norm;
+using namespace norm::emulated;
+
+static std::string verb(const MemoryAccess &access) {
+  return (access.isWrite ? "writes " : "reads ") +
+         llvm::utostr(access.bytes) + " bytes at ";
+}
+
+/// Reports an access that isn't done, and gives it other memory.
+void *Cta::reject(const Thread &thread, const MemoryAccess &access,
+                  FindingKind kind, llvm::StringRef text) {
+  report(&thread, kind, access.site,
+         [&] { return verb(access) + text.str(); });
+  std::memset(scratch, 0, sizeof(scratch));
+  return scratch;
+}
+
+static std::string hex(uint64_t address) {
+  return "0x" + llvm::utohexstr(address, /*LowerCase=*/true);
+}
+
+static void *toPointer(uint64_t address) {
+  return reinterpret_cast<void *>(uintptr_t(address));
+}
+
+/// `byte 5 of ...`, also for what lies before.
+static std::string byteOf(uint64_t offset, llvm::StringRef memory) {
+  return "byte " + llvm::itostr(int64_t(offset)) + " of " + memory.str();
+}
+
+//===----------------------------------------------------------------------===//
+// Global memory
+//===----------------------------------------------------------------------===//
+
+void *Cta::accessGlobal(const Thread &thread, const MemoryAccess &access) {
+  const GlobalMemory &memory = *kernel.memory;
+  int param = kernel.sites[access.site].param;
+  const ParamRegion *place = param >= 0 && size_t(param) < totals.size()
+                                 ? &memory.params()[size_t(param)]
+                                 : memory.find(access.address);
+  if (!place || !place->region)
+    return reject(thread, access, FindingKind::OutOfBounds,
+                  hex(access.address) + ", which no parameter points to");
+  Region &region = *place->region;
+  uint64_t offset = access.address - region.begin();
+  auto describe = [&] {
+    return hex(access.address) + ", " +
+           byteOf(offset, memory.describe(*place));
+  };
+  if (!region.holds(offset, access.bytes)) {
+    bool isWithin = offset < region.bytes() &&
+                    access.bytes <= region.bytes() - offset;
+    return reject(thread, access, FindingKind::OutOfBounds,
+                  describe() +
+                      (isWithin ? ", outside its rows"
+                                : ", which spans " +
+                                      llvm::utostr(region.bytes()) +
+                                      " bytes from " + hex(region.begin())));
+  }
+  if (access.address % access.alignment != 0)
+    return reject(thread, access, FindingKind::Misaligned,
+                  describe() + ", but needs alignment " +
+                      llvm::utostr(access.alignment));
+  AccessBytes &total = totals[size_t(place - memory.params().data())];
+  if (access.isWrite) {
+    if (!place->mayWrite)
+      return reject(thread, access, FindingKind::ReadOnly,
+                    describe() + ", which is no output");
+    total.written += access.bytes;
+    region.markWritten(offset, access.bytes, memory.stamp());
+    return toPointer(access.address);
+  }
+  if (!place->mayRead)
+    return reject(thread, access, FindingKind::UndeclaredRead,
+                  describe() + ", which the kernel doesn't read as declared");
+  if (!region.isInitialized() && !region.isWritten(offset, access.bytes))
+    report(&thread, FindingKind::UnwrittenOutput, access.site, [&] {
+      return verb(access) + describe() + ", which nothing was written to";
+    });
+  total.read += access.bytes;
+  region.markRead(offset, access.bytes, memory.stamp());
+  return toPointer(access.address);
+}
+
+//===----------------------------------------------------------------------===//
+// Shared memory
+//===----------------------------------------------------------------------===//
+
+/// An access of bytes that the CTA has, at `offset` of all.
+void *Cta::accessShared(const Thread &thread, const MemoryAccess &access,
+                        uint64_t offset) {
+  auto describe = [&](uint64_t byte) {
+    return byte < SharedMemory::kStaticBytes
+               ? byteOf(byte, "static shared memory")
+               : byteOf(byte - SharedMemory::kStaticBytes,
+                        "dynamic shared memory");
+  };
+  if (offset % access.alignment != 0)
+    return reject(thread, access, FindingKind::Misaligned,
+                  describe(offset) + ", but needs alignment " +
+                      llvm::utostr(access.alignment));
+  SharedMemory::Conflict conflict = shared->access(
+      offset, access.bytes, access.isWrite, thread.index, access.site);
+  switch (conflict.fault) {
+  case SharedMemory::Fault::None:
+    break;
+  case SharedMemory::Fault::Uninitialized:
+    report(&thread, FindingKind::UninitializedShared, access.site, [&] {
+      return verb(access) + describe(offset) +
+             ", where nothing was written to " + describe(conflict.byte);
+    });
+    break;
+  case SharedMemory::Fault::Race:
+    report(&thread, FindingKind::SharedRace, access.site, [&] {
+      std::string other = conflict.otherThread < 0
+                              ? "several threads"
+                              : "thread " + llvm::itostr(conflict.otherThread);
+      return verb(access) + describe(offset) + ", but " + other +
+             (conflict.otherWrote ? " wrote " : " read ") +
+             describe(conflict.byte) + " in " + where(conflict.otherSite) +
+             " with no barrier between";
+    });
+    break;
+  }
+  return shared->data() + offset;
+}
+
+void *Cta::accessDynamic(const Thread &thread, const MemoryAccess &access) {
+  uint64_t offset =
+      access.address - uint64_t(uintptr_t(shared->dynamic()));
+  if (offset >= kernel.dynamicShared ||
+      access.bytes > kernel.dynamicShared - offset)
+    return reject(thread, access, FindingKind::OutOfBounds,
+                  byteOf(offset, "dynamic shared memory") + ", which has " +
+                      llvm::utostr(kernel.dynamicShared) + " bytes");
+  return accessShared(thread, access, SharedMemory::kStaticBytes + offset);
+}
+
+void *Cta::accessStatic(const Thread &thread, uint64_t base, uint64_t size,
+                        const MemoryAccess &access) {
+  if (access.address >= size || access.bytes > size - access.address)
+    return reject(thread, access, FindingKind::OutOfBounds,
+                  byteOf(access.address, "a shared buffer") + ", which has " +
+                      llvm::utostr(size) + " bytes");
+  return accessShared(thread, access, base + access.address);
+}

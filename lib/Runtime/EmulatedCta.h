@@ -1,0 +1,121 @@
+//===- EmulatedCta.h - One CTA after the other ------------------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_LIB_RUNTIME_EMULATEDCTA_H
+#define NORM_LIB_RUNTIME_EMULATEDCTA_H
+
+#include "EmulatedFibers.h"
+#include "EmulatedMemory.h"
+#include "EmulatedShared.h"
+
+namespace norm::emulated {
+
+struct Thread;
+
+/// A kernel's entry in emulated code.
+using EmulatedKernel = void(Thread *thread, const uint64_t *params);
+
+/// A launch of one kernel, the same for all its CTAs.
+struct KernelRun {
+  EmulatedKernel *entry = nullptr;
+  const uint64_t *params = nullptr;
+  const GlobalMemory *memory = nullptr;
+  llvm::ArrayRef<Site> sites;
+  unsigned threads = 0; ///< of a CTA
+  int64_t ctas = 0;
+  uint64_t dynamicShared = 0; ///< bytes
+  uint64_t seed = 0;
+};
+
+/// An access of memory as the code announces it.
+struct MemoryAccess {
+  uint64_t address = 0;
+  uint32_t bytes = 0;
+  uint32_t alignment = 1;
+  bool isWrite = false;
+  uint32_t site = 0;
+};
+
+class Cta;
+
+/// A GPU thread; the code knows it by its address only.
+struct Thread {
+  enum class State : uint8_t { Ready, AtBarrier, AtShuffle, Exited };
+
+  Cta *cta = nullptr;
+  uint32_t index = 0; ///< in the CTA
+  State state = State::Ready;
+  uint32_t site = 0; ///< where it waits
+  // The shuffle it waits at, and what it got from it.
+  uint64_t bits = 0;
+  uint32_t mode = 0;
+  uint32_t offset = 0;
+  uint32_t width = 0;
+  bool valid = false;
+};
+
+/// Runs CTAs of a kernel on the calling host thread. Its threads run in a
+/// random order between the points at which they wait for each other.
+class Cta {
+public:
+  static llvm::Expected<std::unique_ptr<Cta>> create();
+
+  /// The launch that the next CTAs belong to; findings and totals start anew.
+  llvm::Error enter(const KernelRun &launch);
+  /// Runs a CTA until all its threads have exited or none can go on.
+  void run(int64_t block);
+
+  Findings findings;
+  std::vector<AccessBytes> totals; ///< by parameter
+
+  // What emulated code calls. Accesses return where to do them, which is other
+  // memory if they aren't allowed.
+  void *accessGlobal(const Thread &thread, const MemoryAccess &access);
+  void *accessDynamic(const Thread &thread, const MemoryAccess &access);
+  /// `address` is an offset in a buffer of `size` bytes at `base`.
+  void *accessStatic(const Thread &thread, uint64_t base, uint64_t size,
+                     const MemoryAccess &access);
+  void waitAtBarrier(Thread &thread, uint32_t site);
+  uint64_t shuffle(Thread &thread);
+  int64_t block() const { return current; }
+  const KernelRun &launch() const { return kernel; }
+  char *dynamicShared() const { return shared->dynamic(); }
+
+private:
+  Cta() = default;
+
+  void schedule();
+  uint64_t random();
+  void makeReady(Thread &thread);
+  llvm::MutableArrayRef<Thread> warp(uint32_t thread);
+  void tryShuffle(uint32_t thread);
+  void exchange(llvm::MutableArrayRef<Thread> lanes, Thread &lane);
+  bool passBarrier();
+  std::string describeThreads() const;
+  std::string where(unsigned site) const;
+  void report(const Thread *thread, FindingKind kind, unsigned site,
+              llvm::function_ref<std::string()> text);
+  void *reject(const Thread &thread, const MemoryAccess &access,
+               FindingKind kind, llvm::StringRef text);
+  void *accessShared(const Thread &thread, const MemoryAccess &access,
+                     uint64_t offset);
+
+  KernelRun kernel;
+  int64_t current = 0;
+  uint64_t state = 0; ///< of the random numbers
+  uint32_t live = 0;  ///< threads that haven't exited
+  std::vector<Thread> threads;
+  std::vector<uint32_t> ready;
+  std::unique_ptr<Fibers> fibers;
+  std::unique_ptr<SharedMemory> shared;
+  /// Takes the place of memory that may not be accessed.
+  alignas(64) char scratch[4096] = {};
+};
+
+} // namespace norm::emulated
+
+#endif // NORM_LIB_RUNTIME_EMULATEDCTA_H

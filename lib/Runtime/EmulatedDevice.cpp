@@ -1,0 +1,403 @@
+//===- EmulatedDevice.cpp - GPU kernels on the host, checked --------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Runtime/EmulatedDevice.h"
+#include "EmulatedCta.h"
+#include "EmulatedRoutines.h"
+#include "HostCode.h"
+#include "norm/Runtime/HostDevice.h"
+#include "norm/Runtime/Workers.h"
+#include "norm/Support/Targets.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+#include <chrono>
+#include <mutex>
+
+using namespace norm;
+using namespace norm::emulated;
+
+namespace {
+
+/// Bytes before and after each buffer that belong to none.
+constexpr uint64_t kGuard = 4096;
+/// CTAs that run at once; each has stacks for all its threads.
+constexpr unsigned kMaxHostThreads = 16;
+
+/// A buffer between guards.
+class EmulatedBuffer final : public Buffer {
+public:
+  EmulatedBuffer(std::unique_ptr<Buffer> memory, uint64_t misalignment,
+                 uint64_t bytes)
+      : Buffer(memory->address() + kGuard + misalignment, bytes),
+        memory(std::move(memory)), before(kGuard + misalignment) {}
+
+  Buffer &host() const { return *memory; }
+  uint64_t offset() const { return before; }
+
+private:
+  std::unique_ptr<Buffer> memory;
+  uint64_t before;
+};
+
+/// What launches share with the device they come from.
+struct Engine {
+  explicit Engine(const EmulatedOptions &options)
+      : options(options),
+        workers(std::min(options.threads ? options.threads
+                                         : llvm::hardware_concurrency()
+                                               .compute_thread_count(),
+                         kMaxHostThreads)) {}
+
+  llvm::Expected<std::unique_ptr<EmulatedBuffer>>
+  allocate(uint64_t bytes, uint64_t misalignment = 0) {
+    uint64_t total = llvm::SaturatingAdd(bytes, misalignment, 2 * kGuard);
+    llvm::Expected<std::unique_ptr<Buffer>> memory = host->allocate(total);
+    if (!memory)
+      return memory.takeError();
+    return std::make_unique<EmulatedBuffer>(std::move(*memory), misalignment,
+                                            bytes);
+  }
+
+  llvm::Expected<Cta *> take();
+  void give(Cta *cta) {
+    std::lock_guard lock(mutex);
+    idle.push_back(cta);
+  }
+
+  EmulatedOptions options;
+  std::unique_ptr<Device> host;
+  Workers workers;
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Cta>> ctas;
+  std::vector<Cta *> idle;
+};
+
+llvm::Expected<Cta *> Engine::take() {
+  std::lock_guard lock(mutex);
+  if (idle.empty()) {
+    llvm::Expected<std::unique_ptr<Cta>> made = Cta::create();
+    if (!made)
+      return made.takeError();
+    ctas.push_back(std::move(*made));
+    idle.push_back(ctas.back().get());
+  }
+  Cta *cta = idle.back();
+  idle.pop_back();
+  return cta;
+}
+
+/// Loaded code.
+struct Code {
+  Manifest manifest;
+  std::shared_ptr<HostCode> host;
+  std::vector<Site> sites;
+  std::unique_ptr<EmulatedBuffer> workspace;
+};
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+class EmulatedLaunch final : public PreparedLaunch {
+public:
+  EmulatedLaunch(std::shared_ptr<Engine> engine, std::shared_ptr<Code> code,
+                 LaunchPlan plan, std::vector<std::unique_ptr<Buffer>> owned,
+                 llvm::ArrayRef<BoundArgument> buffers)
+      : engine(std::move(engine)), code(std::move(code)),
+        owned(std::move(owned)),
+        memory(this->code->manifest, buffers,
+               this->code->workspace->address()) {
+    launchPlan = std::move(plan);
+  }
+
+  llvm::Error run() override {
+    memory.reset();
+    moved.clear();
+    for (unsigned i = 0; i < launchPlan.kernels.size(); ++i)
+      if (llvm::Error error = runKernel(i))
+        return error;
+    return llvm::Error::success();
+  }
+
+  llvm::Expected<Timing> time(unsigned index,
+                              const TimingOptions &options) override;
+
+  llvm::ArrayRef<KernelTraffic> traffic() const override { return moved; }
+
+private:
+  llvm::Error runKernel(unsigned index);
+  llvm::Error runCtas(const KernelRun &run, Findings &findings,
+                      std::vector<AccessBytes> &totals);
+
+  std::shared_ptr<Engine> engine;
+  std::shared_ptr<Code> code;
+  std::vector<std::unique_ptr<Buffer>> owned;
+  GlobalMemory memory;
+  std::vector<KernelTraffic> moved;
+};
+
+/// Spreads the CTAs over host threads.
+llvm::Error EmulatedLaunch::runCtas(const KernelRun &run, Findings &findings,
+                                    std::vector<AccessBytes> &totals) {
+  std::mutex mutex;
+  llvm::Error failure = llvm::Error::success();
+  auto collect = [&](llvm::Error error) {
+    std::lock_guard lock(mutex);
+    failure = llvm::joinErrors(std::move(failure), std::move(error));
+  };
+  engine->workers.forRanges(run.ctas, 1, [&](int64_t begin, int64_t end) {
+    llvm::Expected<Cta *> cta = engine->take();
+    if (!cta)
+      return collect(cta.takeError());
+    if (llvm::Error error = (*cta)->enter(run)) {
+      collect(std::move(error));
+    } else {
+      for (int64_t block = begin; block < end; ++block)
+        (*cta)->run(block);
+      std::lock_guard lock(mutex);
+      findings.merge(std::move((*cta)->findings));
+      for (auto [sum, part] : llvm::zip(totals, (*cta)->totals)) {
+        sum.read += part.read;
+        sum.written += part.written;
+      }
+    }
+    engine->give(*cta);
+  });
+  return failure;
+}
+
+llvm::Error EmulatedLaunch::runKernel(unsigned index) {
+  const KernelLaunch &launch = launchPlan.kernels[index];
+  if (launch.empty()) {
+    moved.emplace_back();
+    return llvm::Error::success();
+  }
+  const Variant &variant =
+      code->manifest.kernels[index].variants[launch.variant];
+  memory.enter(index);
+  KernelRun run;
+  // The entries are found as those of host kernels; their type is another.
+  run.entry = reinterpret_cast<EmulatedKernel *>(reinterpret_cast<void *>(
+      code->host->kernel(launch.kernel, launch.variant)));
+  run.params = launch.params.data();
+  run.memory = &memory;
+  run.sites = code->sites;
+  run.threads = variant.block;
+  run.ctas = int64_t(
+      llvm::divideCeil(uint64_t(launch.rows), variant.rowsPerCta));
+  run.dynamicShared = variant.dynamicShared;
+  run.seed = engine->options.seed * 0x9e3779b97f4a7c15 + index;
+
+  Findings findings;
+  std::vector<AccessBytes> totals(memory.params().size());
+  if (llvm::Error error = runCtas(run, findings, totals))
+    return error;
+  // What a faulty kernel left undone follows from the fault.
+  bool isFaulty = !findings.empty();
+  Findings amounts;
+  moved.push_back(memory.leave(index, totals, amounts));
+  if (!isFaulty)
+    findings.merge(std::move(amounts));
+  if (findings.empty())
+    return llvm::Error::success();
+  return llvm::make_error<EmulationError>(
+      findings.take(variant.symbol, code->sites));
+}
+
+/// The time that the emulation takes, checks included.
+llvm::Expected<Timing> EmulatedLaunch::time(unsigned index,
+                                            const TimingOptions &options) {
+  using Clock = std::chrono::steady_clock;
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  if (launchPlan.kernels[index].empty())
+    return Timing{{0.0}};
+  std::vector<KernelTraffic> kept = moved;
+  Timing timing;
+  Clock::time_point start = Clock::now();
+  for (unsigned i = 0; i < options.warmups + options.launches; ++i) {
+    Clock::time_point begin = Clock::now();
+    if (timing.milliseconds.size() >= 3 &&
+        Milliseconds(begin - start).count() > options.budget)
+      break;
+    if (llvm::Error error = runKernel(index))
+      return error;
+    if (i >= options.warmups)
+      timing.milliseconds.push_back(
+          Milliseconds(Clock::now() - begin).count());
+  }
+  moved = std::move(kept);
+  return timing;
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+class EmulatedExecutable final : public Executable {
+public:
+  EmulatedExecutable(std::shared_ptr<Engine> engine,
+                     std::shared_ptr<Code> loaded)
+      : Executable(loaded->manifest), engine(std::move(engine)),
+        code(std::move(loaded)) {}
+
+  llvm::Expected<std::unique_ptr<PreparedLaunch>>
+  prepare(llvm::ArrayRef<BoundArgument> arguments) override {
+    std::vector<std::unique_ptr<Buffer>> owned;
+    std::vector<BoundArgument> buffers(arguments.begin(), arguments.end());
+    llvm::Expected<LaunchPlan> plan = planLaunch(
+        description, arguments, code->workspace->address(),
+        [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+          llvm::Expected<std::unique_ptr<EmulatedBuffer>> buffer =
+              engine->allocate(bytes);
+          if (!buffer)
+            return buffer.takeError();
+          uint64_t address = (*buffer)->address();
+          owned.push_back(std::move(*buffer));
+          buffers.push_back(BoundArgument::contiguous(DType::I8, address,
+                                                      {int64_t(bytes)}));
+          return address;
+        });
+    if (!plan)
+      return plan.takeError();
+    return std::make_unique<EmulatedLaunch>(
+        engine, code, std::move(*plan), std::move(owned), buffers);
+  }
+
+private:
+  llvm::Error synchronize() override { return llvm::Error::success(); }
+
+  std::shared_ptr<Engine> engine;
+  std::shared_ptr<Code> code;
+};
+
+/// What the hardware would refuse to launch.
+llvm::Error checkLimits(const Manifest &manifest, const GPUTarget &target) {
+  for (const Kernel &kernel : manifest.kernels)
+    for (const Variant &variant : kernel.variants) {
+      uint64_t shared = variant.dynamicShared + variant.staticShared;
+      if (variant.block == 0 || variant.block > target.threadsPerCta)
+        return llvm::createStringError(
+            "kernel '" + variant.symbol + "' has " +
+            llvm::Twine(variant.block) + " threads per CTA but " +
+            target.name + " allows " + llvm::Twine(target.threadsPerCta));
+      if (shared > target.sharedPerCta ||
+          variant.dynamicShared > SharedMemory::kDynamicBytes)
+        return llvm::createStringError(
+            "kernel '" + variant.symbol + "' needs " + llvm::Twine(shared) +
+            " bytes of shared memory per CTA but " + target.name +
+            " allows " + llvm::Twine(target.sharedPerCta));
+      if (variant.cluster != 1)
+        return llvm::createStringError(
+            "kernel '" + variant.symbol + "' needs clusters of " +
+            llvm::Twine(variant.cluster) +
+            " CTAs but the emulated device has none");
+    }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Device
+//===----------------------------------------------------------------------===//
+
+class EmulatedDevice final : public Device {
+public:
+  explicit EmulatedDevice(std::shared_ptr<Engine> engine)
+      : engine(std::move(engine)) {}
+
+  std::string name() const override { return "emulated"; }
+  std::string target() const override { return engine->options.target; }
+  bool isEmulated() const override { return true; }
+  std::string description() const override {
+    return "a GPU's threads on " + engine->host->description() + ", seed " +
+           llvm::utostr(engine->options.seed);
+  }
+
+  llvm::Expected<std::unique_ptr<Buffer>>
+  allocate(uint64_t bytes, uint64_t misalignment) override {
+    return engine->allocate(bytes, misalignment);
+  }
+  llvm::Error fill(Buffer &buffer, uint8_t byte) override {
+    // The guards hold nothing that a fill could spoil.
+    return engine->host->fill(static_cast<EmulatedBuffer &>(buffer).host(),
+                              byte);
+  }
+  llvm::Error copyIn(Buffer &buffer, uint64_t offset,
+                     llvm::ArrayRef<uint8_t> bytes) override {
+    if (llvm::Error error = checkRange(buffer, offset, bytes.size()))
+      return error;
+    auto &own = static_cast<EmulatedBuffer &>(buffer);
+    return engine->host->copyIn(own.host(), own.offset() + offset, bytes);
+  }
+  llvm::Error copyOut(llvm::MutableArrayRef<uint8_t> bytes,
+                      const Buffer &buffer, uint64_t offset) override {
+    if (llvm::Error error = checkRange(buffer, offset, bytes.size()))
+      return error;
+    auto &own = static_cast<const EmulatedBuffer &>(buffer);
+    return engine->host->copyOut(bytes, own.host(), own.offset() + offset);
+  }
+  llvm::Expected<std::unique_ptr<Executable>>
+  load(llvm::StringRef code, const Manifest &manifest) override;
+  llvm::Error synchronize() override { return llvm::Error::success(); }
+  llvm::Expected<CopyRate> measureCopyRate(uint64_t bytes) override {
+    return engine->host->measureCopyRate(bytes);
+  }
+
+private:
+  static llvm::Error checkRange(const Buffer &buffer, uint64_t offset,
+                                uint64_t bytes) {
+    if (offset <= buffer.bytes() && bytes <= buffer.bytes() - offset)
+      return llvm::Error::success();
+    return llvm::createStringError(
+        "expects a copy within " + llvm::Twine(buffer.bytes()) +
+        " bytes but got " + llvm::Twine(bytes) + " bytes at " +
+        llvm::Twine(offset));
+  }
+
+  std::shared_ptr<Engine> engine;
+};
+
+llvm::Expected<std::unique_ptr<Executable>>
+EmulatedDevice::load(llvm::StringRef code, const Manifest &manifest) {
+  if (llvm::Error error = verifyManifest(manifest))
+    return error;
+  const GPUTarget *target = findGPUTarget(manifest.target);
+  if (!target)
+    return llvm::createStringError("the emulated device expects code for a "
+                                   "GPU target but got " +
+                                   manifest.target);
+  if (llvm::Error error = checkLimits(manifest, *target))
+    return error;
+  auto loaded = std::make_shared<Code>();
+  loaded->manifest = manifest;
+  if (llvm::Error error = HostCode::link(code, manifest, emulatedRoutines())
+                              .moveInto(loaded->host))
+    return error;
+  llvm::Expected<void *> sites = loaded->host->find("norm_emulated_sites");
+  if (!sites)
+    return sites.takeError();
+  loaded->sites = readSites(static_cast<const char *>(*sites));
+  if (llvm::Error error = engine->allocate(manifest.workspace.bytes)
+                              .moveInto(loaded->workspace))
+    return error;
+  if (llvm::Error error = fill(*loaded->workspace, 0))
+    return error;
+  return std::make_unique<EmulatedExecutable>(engine, std::move(loaded));
+}
+
+} // namespace
+
+llvm::Expected<std::unique_ptr<Device>>
+norm::openEmulatedDevice(const EmulatedOptions &options) {
+  if (!findGPUTarget(options.target))
+    return llvm::createStringError(
+        "the emulated device expects a GPU target but got '" +
+        options.target + "'");
+  auto engine = std::make_shared<Engine>(options);
+  if (llvm::Error error = openHostDevice().moveInto(engine->host))
+    return error;
+  return std::make_unique<EmulatedDevice>(std::move(engine));
+}

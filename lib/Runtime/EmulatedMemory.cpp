@@ -1,0 +1,224 @@
+//===- EmulatedMemory.cpp - Global memory as kernels may use it -----------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "EmulatedMemory.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include <algorithm>
+
+using namespace norm;
+using namespace norm::emulated;
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+Region::Region(const BoundArgument &tensor, bool initialized)
+    : first(tensor.address), initialized(initialized) {
+  run = total = byteSize(tensor.dtype);
+  std::vector<Dim> dims;
+  for (auto [extent, stride] : llvm::zip(tensor.shape, tensor.strides)) {
+    total *= uint64_t(extent);
+    if (extent > 1)
+      dims.push_back({uint64_t(stride) * run, uint64_t(extent)});
+  }
+  if (total == 0) {
+    run = 0;
+    return;
+  }
+  llvm::sort(dims, [](const Dim &a, const Dim &b) {
+    return a.stride < b.stride;
+  });
+  span = run;
+  for (const Dim &dim : dims) {
+    overlap |= dim.stride < span;
+    if (dim.stride == run && gaps.empty())
+      run *= dim.extent;
+    else
+      gaps.insert(gaps.begin(), dim);
+    span += dim.stride * (dim.extent - 1);
+  }
+  if (overlap) {
+    gaps.clear();
+    run = span;
+  }
+  reads = std::make_unique<Shadow[]>(span);
+  writes = std::make_unique<Shadow[]>(span);
+}
+
+bool Region::isInGap(uint64_t offset, uint64_t count) const {
+  for (const Dim &dim : gaps) {
+    uint64_t index = offset / dim.stride;
+    if (index >= dim.extent)
+      return true;
+    offset -= index * dim.stride;
+  }
+  return offset + count > run;
+}
+
+void Region::forRuns(llvm::function_ref<void(uint64_t)> body) const {
+  if (span == 0)
+    return;
+  std::vector<uint64_t> index(gaps.size(), 0);
+  while (true) {
+    uint64_t offset = 0;
+    for (auto [dim, i] : llvm::zip(gaps, index))
+      offset += dim.stride * i;
+    body(offset);
+    size_t dim = gaps.size();
+    while (dim > 0 && ++index[dim - 1] == gaps[dim - 1].extent)
+      index[--dim] = 0;
+    if (dim == 0)
+      return;
+  }
+}
+
+bool Region::isWritten(uint64_t offset, uint64_t count) const {
+  for (uint64_t i = offset; i < offset + count; ++i)
+    if (writes[i].load(std::memory_order_relaxed) == 0)
+      return false;
+  return true;
+}
+
+uint64_t Region::count(const Shadow &shadow, uint8_t stamp) const {
+  uint64_t found = 0;
+  forRuns([&](uint64_t offset) {
+    for (const Shadow &byte : llvm::ArrayRef(&shadow + offset, run))
+      found += byte.load(std::memory_order_relaxed) == stamp;
+  });
+  return found;
+}
+
+uint64_t Region::firstUnwritten(uint8_t stamp) const {
+  uint64_t found = span;
+  forRuns([&](uint64_t offset) {
+    for (uint64_t i = offset; i < offset + run; ++i)
+      if (writes[i].load(std::memory_order_relaxed) != stamp)
+        found = std::min(found, i);
+  });
+  return found;
+}
+
+void Region::reset() {
+  for (uint64_t i = 0; i < span; ++i) {
+    reads[i].store(0, std::memory_order_relaxed);
+    writes[i].store(0, std::memory_order_relaxed);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// All of a launch's memory
+//===----------------------------------------------------------------------===//
+
+GlobalMemory::GlobalMemory(const Manifest &manifest,
+                           llvm::ArrayRef<BoundArgument> buffers,
+                           uint64_t workspace)
+    : manifest(manifest) {
+  auto add = [&](const BoundArgument &tensor, bool initialized) {
+    // Declared aliases are one region; inputs may overlap otherwise, each with
+    // shadows of its own.
+    for (unsigned i = 0; i < byBuffer.size(); ++i)
+      if (byBuffer[i] && byBuffer[i]->bytes() != 0 &&
+          byBuffer[i]->begin() == tensor.address &&
+          buffers[i].shape == tensor.shape &&
+          buffers[i].strides == tensor.strides &&
+          buffers[i].dtype == tensor.dtype)
+        return byBuffer.push_back(byBuffer[i]);
+    regions.push_back(std::make_unique<Region>(tensor, initialized));
+    byBuffer.push_back(regions.back().get());
+  };
+  for (auto [index, tensor] : llvm::enumerate(buffers)) {
+    bool isArgument = index < manifest.arguments.size();
+    ArgumentRole role = isArgument ? manifest.arguments[index].role
+                                   : ArgumentRole::Output;
+    if (role == ArgumentRole::Scalar)
+      byBuffer.push_back(nullptr);
+    else
+      add(tensor, role == ArgumentRole::Input);
+  }
+  regions.push_back(std::make_unique<Region>(
+      BoundArgument::contiguous(DType::I8, workspace,
+                                {int64_t(manifest.workspace.bytes)}),
+      /*initialized=*/true));
+  byBuffer.push_back(regions.back().get());
+}
+
+void GlobalMemory::reset() {
+  for (const std::unique_ptr<Region> &region : regions)
+    region->reset();
+}
+
+void GlobalMemory::enter(unsigned index) {
+  const Kernel &kernel = manifest.kernels[index];
+  // Stamps of kernels beyond the 254th are the same one.
+  currentStamp = uint8_t(std::min(index + 1, 255u));
+  current.clear();
+  for (const Param &param : kernel.params) {
+    ParamRegion &entry = current.emplace_back();
+    if (param.kind == Param::Kind::Workspace) {
+      entry = {byBuffer.back(), manifest.numBuffers(), true, true};
+    } else if (param.kind == Param::Kind::Pointer) {
+      bool writes = llvm::is_contained(kernel.writes, param.buffer);
+      bool reads = llvm::is_contained(kernel.reads, param.buffer);
+      entry = {byBuffer[param.buffer], param.buffer, reads || writes, writes};
+    }
+  }
+}
+
+const ParamRegion *GlobalMemory::find(uint64_t address) const {
+  for (const ParamRegion &param : current)
+    if (param.region && address - param.region->begin() <
+                            param.region->bytes())
+      return &param;
+  return nullptr;
+}
+
+std::string GlobalMemory::describe(const ParamRegion &param) const {
+  return param.buffer < manifest.numBuffers() ? manifest.describe(param.buffer)
+                                              : "the workspace";
+}
+
+KernelTraffic GlobalMemory::leave(unsigned index,
+                                  llvm::ArrayRef<AccessBytes> totals,
+                                  Findings &findings) const {
+  const Kernel &kernel = manifest.kernels[index];
+  KernelTraffic traffic;
+  auto text = [](uint64_t got, uint64_t all, std::string buffer) {
+    return llvm::utostr(got) + " of the " + llvm::utostr(all) + " bytes of " +
+           buffer;
+  };
+  for (auto [param, total] : llvm::zip(current, totals)) {
+    if (!param.region || param.buffer >= manifest.numBuffers())
+      continue;
+    const Region &region = *param.region;
+    bool reads = llvm::is_contained(kernel.reads, param.buffer);
+    BufferTraffic &buffer = traffic.buffers.emplace_back();
+    buffer.buffer = param.buffer;
+    buffer.accessed = total;
+    buffer.distinct = {region.countRead(currentStamp),
+                       param.mayWrite ? region.countWritten(currentStamp) : 0};
+    uint64_t all = region.elementBytes();
+    buffer.minimal = {reads ? all : 0, param.mayWrite ? all : 0};
+    // Bytes that elements share are read once for all of them.
+    if (reads && !region.hasOverlap() && buffer.distinct.read < all)
+      findings.add(FindingKind::Traffic, Findings::kNoSite - 2 * param.buffer,
+                   -1, -1, [&] {
+                     return "reads " + text(buffer.distinct.read, all,
+                                            describe(param));
+                   });
+    if (param.mayWrite && buffer.distinct.written < all)
+      findings.add(FindingKind::IncompleteOutput,
+                   Findings::kNoSite - 2 * param.buffer - 1, -1, -1, [&] {
+                     return "writes " +
+                            text(buffer.distinct.written, all,
+                                 describe(param)) +
+                            ", not byte " +
+                            llvm::utostr(region.firstUnwritten(currentStamp));
+                   });
+  }
+  return traffic;
+}
