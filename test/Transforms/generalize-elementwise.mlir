@@ -224,3 +224,17 @@ func.func @left_alone(%x: tensor<4x8xf32>, %y: tensor<4xf32>, %z: tensor<5xf32>,
   // CHECK-NOT: norm.generic
   return %0, %1, %2, %3 : tensor<4xf32>, tensor<4xf32>, tensor<4xcomplex<f32>>, vector<4xf32>
 }
+
+// An operand that comes twice is loaded once.
+// CHECK-LABEL: func.func @same_operand
+func.func @same_operand(%x: tensor<4xf32>, %s: f32) -> tensor<4xf32> {
+  // CHECK: ins(%[[A:.*]] = %{{[^ ]*}}[col] : tensor<4xf32>, %[[S:.*]] = %{{[^ ]*}} : f32)
+  // CHECK: math.fma %[[A]], %[[S]], %[[A]] : f32
+  %t = tensor.splat %s : tensor<4xf32>
+  %0 = math.fma %x, %t, %x : tensor<4xf32>
+  // CHECK: ins(%[[B:.*]] = %{{[^ ]*}} : f32)
+  // CHECK: arith.mulf %[[B]], %[[B]] : f32
+  %1 = arith.mulf %t, %t : tensor<4xf32>
+  %2 = arith.addf %0, %1 : tensor<4xf32>
+  return %2 : tensor<4xf32>
+}

@@ -105,12 +105,18 @@ unsigned ProgramBuilder::addInput(Value value, AffineMap map) {
     splat = getScalar(value);
     map = scalarMap;
   }
-  if (splat.constant)
+  if (splat.constant) {
     inputs.push_back({nullptr, splat.constant, {}, nullptr});
-  else if (splat.value)
-    inputs.push_back({splat.value, nullptr, scalarMap, nullptr});
-  else
-    inputs.push_back({value, nullptr, map, nullptr});
+    return inputs.size() - 1;
+  }
+  Input input{value, nullptr, map, nullptr};
+  if (splat.value)
+    input = {splat.value, nullptr, scalarMap, nullptr};
+  // Each element is loaded once.
+  for (auto [number, other] : llvm::enumerate(inputs))
+    if (other.operand == input.operand && other.map == input.map)
+      return number;
+  inputs.push_back(input);
   return inputs.size() - 1;
 }
 
