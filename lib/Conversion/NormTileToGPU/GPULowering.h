@@ -11,6 +11,7 @@
 #include "norm/Conversion/KernelLowering.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace mlir::norm {
 
@@ -27,9 +28,12 @@ class GPULowering : public KernelLowering {
 public:
   /// `schedule`: the kernel's own or another one of the same order.
   /// `alignment`: bytes to which every row and address is aligned.
+  /// `overlapping`: operands that may lie in the memory of another one.
   GPULowering(OpBuilder &builder, norm_tile::KernelOp kernel,
-              ScheduleAttr schedule, int64_t alignment)
-      : KernelLowering(builder, kernel), alignment(alignment) {
+              ScheduleAttr schedule, int64_t alignment,
+              const llvm::SmallBitVector &overlapping)
+      : KernelLowering(builder, kernel), alignment(alignment),
+        overlapping(overlapping) {
     plan.schedule = toSchedule(schedule);
   }
 
@@ -87,6 +91,7 @@ private:
   bool readsAllWarps(norm_tile::ExchangeStartOp op) const;
 
   int64_t alignment;
+  const llvm::SmallBitVector &overlapping;
   int64_t dynamicShared = 0;
   gpu::GPUFuncOp function;
   Value thread;      ///< in its group, index

@@ -113,7 +113,8 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   // must not have the second read merged with the first.
   bool isReread = plan.schedule.residency == ::norm::Residency::Stream;
   for (auto [i, param] : llvm::enumerate(signature)) {
-    if (param.kind != KernelParam::Pointer || isReread)
+    if (param.kind != KernelParam::Pointer || isReread ||
+        overlapping[param.operand])
       continue;
     function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
     if (!isWritten(kernel.getBlock()->getArgument(param.operand)))

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::norm {
@@ -46,7 +47,8 @@ static ScheduleAttr narrowSchedule(KernelOp kernel) {
   int64_t leaves =
       llvm::divideCeil(kernel.getColumns(), kernel.getOrder().getLeaf());
   int64_t threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(leaves),
-                                        schedule.getThreads(), 1024);
+                                        schedule.getThreads(),
+                                        kernel.getOrder().getLanes());
   if (threads == schedule.getThreads())
     return schedule;
   return ScheduleAttr::get(
@@ -64,9 +66,37 @@ struct ConvertNormTileToGPU
 };
 } // namespace
 
+/// The buffer that a value is a view of.
+static Value bufferOf(Value value) {
+  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
+    value = view.getViewSource();
+  return value;
+}
+
+/// The operands that some launch passes a view of an output's buffer for, and
+/// those outputs.
+static llvm::SmallBitVector findOverlapping(KernelOp kernel, ModuleOp module) {
+  llvm::SmallBitVector overlapping(kernel.getBlock()->getNumArguments());
+  module.walk([&](LaunchOp launch) {
+    if (launch.getKernel() != kernel.getSymName())
+      return;
+    int64_t count = launch.getNumOperands();
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = std::max<int64_t>(
+               i + 1, count - static_cast<int64_t>(launch.getNumOutputs()));
+           j < count; ++j)
+        if (bufferOf(launch.getOperand(i)) == bufferOf(launch.getOperand(j))) {
+          overlapping.set(i);
+          overlapping.set(j);
+        }
+  });
+  return overlapping;
+}
+
 FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
                                                    gpu::GPUModuleOp module) {
   OpBuilder b(kernel.getContext());
+  llvm::SmallBitVector overlapping = findOverlapping(kernel, getOperation());
   SmallVector<Attribute> variants;
   int64_t widest = widestAlignment(kernel);
   int64_t narrowest = 16;
@@ -87,7 +117,7 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
     ScheduleAttr schedule = kernel.getSchedule();
     if (alignment == 1 && alignments.size() > 1)
       schedule = narrowSchedule(kernel);
-    GPULowering lowering(b, kernel, schedule, alignment);
+    GPULowering lowering(b, kernel, schedule, alignment, overlapping);
     auto function = lowering.lower(module, name);
     if (failed(function))
       return failure();
