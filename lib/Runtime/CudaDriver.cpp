@@ -28,11 +28,13 @@ Driver::load(llvm::StringRef library) {
       missing = name;
     return address;
   };
+  // NOLINTBEGIN(bugprone-macro-parentheses)
 #define NORM_CUDA_FIND(MEMBER, NAME, PARAMETERS)                               \
   driver->MEMBER = reinterpret_cast<Status(*) PARAMETERS>(                     \
       find(NAME, llvm::StringRef(NAME) == "cuLaunchKernelEx"));
   NORM_CUDA_CALLS(NORM_CUDA_FIND)
 #undef NORM_CUDA_FIND
+  // NOLINTEND(bugprone-macro-parentheses)
   if (!missing.empty())
     return llvm::make_error<NoDeviceError>(
         "no usable CUDA driver: " + library.str() + " lacks " + missing);

@@ -168,10 +168,13 @@ public:
   /// The driver's text of a status other than success.
   std::string describe(Status status) const;
 
+  // The arguments are declarators, which take no parentheses.
+  // NOLINTBEGIN(bugprone-macro-parentheses)
 #define NORM_CUDA_MEMBER(MEMBER, NAME, PARAMETERS)                             \
   Status(*MEMBER) PARAMETERS = nullptr;
   NORM_CUDA_CALLS(NORM_CUDA_MEMBER)
 #undef NORM_CUDA_MEMBER
+  // NOLINTEND(bugprone-macro-parentheses)
 };
 
 } // namespace norm::cuda
