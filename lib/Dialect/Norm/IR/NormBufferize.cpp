@@ -1,4 +1,4 @@
-//===- NormBufferize.cpp - bufferization of norm.generic ------*- C++ -*-===//
+//===- NormBufferize.cpp - Bufferization of norm.generic ------------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

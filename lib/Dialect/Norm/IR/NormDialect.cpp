@@ -1,4 +1,4 @@
-//===- NormDialect.cpp - Norm dialect ------*- C++ -*-===//
+//===- NormDialect.cpp - Norm dialect -------------------------------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -33,6 +33,11 @@ void NormDialect::initialize() {
       >();
 }
 
+Operation *NormDialect::materializeConstant(OpBuilder &builder, Attribute value,
+                                            Type type, Location loc) {
+  return arith::ConstantOp::materialize(builder, value, type, loc);
+}
+
 LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t leaf, int64_t lanes) {
   if (leaf < 1 || leaf > 64 || !llvm::isPowerOf2_64(leaf))
@@ -46,11 +51,10 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
-LogicalResult
-ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                     int64_t threads, int64_t rowsPerCta, Residency,
-                     bool, int64_t vector,
-                     int64_t maxRegisters) {
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t threads, int64_t rowsPerCta,
+                                   Residency, bool, int64_t vector,
+                                   int64_t maxRegisters) {
   if (threads < 1 || threads > 1024 || !llvm::isPowerOf2_64(threads))
     return emitError()
            << "expects 'threads' to be a power of two from 1 to 1024 but got "

@@ -1,4 +1,4 @@
-//===- NormGeneric.cpp - norm.generic and the ops of its body ------*- C++ -*-===//
+//===- NormGeneric.cpp - norm.generic and the ops of its body -------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,9 +8,9 @@
 #include "norm/Dialect/Norm/IR/Norm.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/AffineMap.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -264,8 +264,7 @@ void GenericOp::print(OpAsmPrinter &p) {
   p << "    outs";
   printOperands(p, *this, getOutputs(), getInputs().size());
   p.printOptionalAttrDictWithKeyword(
-      (*this)->getAttrs(),
-      {"operandSegmentSizes", "dims", "indexing_maps"});
+      (*this)->getAttrs(), {"operandSegmentSizes", "dims", "indexing_maps"});
   p << ' ';
   p.printRegion(getBody(), /*printEntryBlockArgs=*/false);
 }
@@ -274,7 +273,8 @@ void GenericOp::print(OpAsmPrinter &p) {
 // Verification
 //===----------------------------------------------------------------------===//
 
-template <typename T> static std::string toString(T value) {
+template <typename T>
+static std::string toString(T value) {
   std::string text;
   llvm::raw_string_ostream(text) << value;
   return text;
@@ -296,9 +296,9 @@ verifyOperand(GenericOp op, OpOperand &operand,
               "type but got "
            << type;
   if (map.getNumDims() != op.getNumDims() || map.getNumSymbols() != 0)
-    return op.emitOpError() << "expects a map of " << op.getNumDims()
-                            << " dims for operand #" << number << " but got "
-                            << toString(map);
+    return op.emitOpError()
+           << "expects a map of " << op.getNumDims() << " dims for operand #"
+           << number << " but got " << toString(map);
   if (shaped && !shaped.hasRank())
     return op.emitOpError() << "expects operand #" << number
                             << " to be ranked but got " << shaped;
@@ -315,16 +315,16 @@ verifyOperand(GenericOp op, OpOperand &operand,
         return op.emitOpError()
                << "expects 0 only on an axis of size 1 but axis " << axis
                << " of operand #" << number << " has "
-               << (ShapedType::isDynamic(extent) ? std::string("a dynamic size")
-                                                 : "size " +
-                                                       std::to_string(extent));
+               << (ShapedType::isDynamic(extent)
+                       ? std::string("a dynamic size")
+                       : "size " + std::to_string(extent));
       continue;
     }
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if (!dim)
-      return op.emitOpError() << "expects a dim or 0 for axis " << axis
-                              << " of operand #" << number << " but got "
-                              << toString(expr);
+      return op.emitOpError()
+             << "expects a dim or 0 for axis " << axis << " of operand #"
+             << number << " but got " << toString(expr);
     if (!seen.insert(dim.getPosition()).second)
       return op.emitOpError()
              << "expects distinct dims in the map of operand #" << number
@@ -357,8 +357,9 @@ LogicalResult GenericOp::verify() {
   llvm::SmallSet<StringRef, 8> names;
   for (StringRef name : getDims().getAsValueRange<StringAttr>()) {
     if (!isIdentifier(name))
-      return emitOpError() << "expects names of dims to be identifiers but got '"
-                           << name << "'";
+      return emitOpError()
+             << "expects names of dims to be identifiers but got '" << name
+             << "'";
     if (!names.insert(name).second)
       return emitOpError() << "expects distinct dims but got '" << name
                            << "' twice";
@@ -375,8 +376,7 @@ LogicalResult GenericOp::verify() {
   }
   if (tensors && memrefs)
     return emitOpError() << "expects all tensors or all memrefs but got "
-                         << tensors << " tensors and " << memrefs
-                         << " memrefs";
+                         << tensors << " tensors and " << memrefs << " memrefs";
   if (getNumResults() != (tensors ? getOutputs().size() : 0))
     return emitOpError() << "expects " << (tensors ? getOutputs().size() : 0)
                          << " results but got " << getNumResults();
@@ -433,8 +433,8 @@ LogicalResult GenericOp::verifyRegions() {
     auto checkDim = [&](StringRef name) -> LogicalResult {
       if (getDimNumber(name))
         return success();
-      return op.emitOpError() << "expects a dim of the space but got '" << name
-                              << "'";
+      return op.emitOpError()
+             << "expects a dim of the space but got '" << name << "'";
     };
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       llvm::SmallSet<StringRef, 4> seen;
@@ -456,8 +456,7 @@ LogicalResult GenericOp::verifyRegions() {
   auto yield = cast<YieldOp>(getBlock()->getTerminator());
   if (yield.getNumOperands() != getOutputs().size())
     return yield.emitOpError() << "expects " << getOutputs().size()
-                               << " values but got "
-                               << yield.getNumOperands();
+                               << " values but got " << yield.getNumOperands();
   auto supports = computeSupports();
   for (auto [i, value] : llvm::enumerate(yield.getOperands())) {
     unsigned number = getInputs().size() + i;
@@ -485,8 +484,7 @@ GenericOp::reifyResultShapes(OpBuilder &builder,
                              ReifiedRankedShapedTypeDims &reified) {
   for (Value output : getDpsInits())
     if (isa<RankedTensorType>(output.getType()))
-      reified.push_back(
-          tensor::getMixedSizes(builder, getLoc(), output));
+      reified.push_back(tensor::getMixedSizes(builder, getLoc(), output));
   return success();
 }
 
@@ -572,10 +570,12 @@ void ReduceOp::print(OpAsmPrinter &p) {
   p << " : " << getValue().getType();
 }
 
-LogicalResult ReduceOp::inferReturnTypes(
-    MLIRContext *, std::optional<Location>, ValueRange operands,
-    DictionaryAttr attributes, OpaqueProperties properties, RegionRange regions,
-    SmallVectorImpl<Type> &types) {
+LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
+                                         ValueRange operands,
+                                         DictionaryAttr attributes,
+                                         OpaqueProperties properties,
+                                         RegionRange regions,
+                                         SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
   bool pair = adaptor.getKind() == ReduceKind::Welford ||
               adaptor.getKind() == ReduceKind::MaxExpSum;
@@ -626,7 +626,8 @@ static ParseResult parseDimOp(OpAsmParser &parser, OperationState &result) {
   return success();
 }
 
-template <typename OpTy> static void printDimOp(OpAsmPrinter &p, OpTy op) {
+template <typename OpTy>
+static void printDimOp(OpAsmPrinter &p, OpTy op) {
   p << ' ' << op.getDim();
   p.printOptionalAttrDict(op->getAttrs(), {"dim"});
   p << " : " << op.getResult().getType();

@@ -1,4 +1,4 @@
-//===- NormNamedOps.cpp - named ops ------*- C++ -*-===//
+//===- NormNamedOps.cpp - Named ops ---------------------------------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,9 +8,9 @@
 #include "norm/Dialect/Norm/IR/Norm.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::norm;
@@ -126,13 +126,13 @@ static ParseResult parseNamed(OpAsmParser &parser, OperationState &result,
   size_t expected = 1 + parsed.stats.size();
   if (results.size() != expected)
     return parser.emitError(loc) << "expects " << expected
-                                 << " result types but got "
-                                 << results.size();
+                                 << " result types but got " << results.size();
   result.addTypes(results);
   return success();
 }
 
-template <typename OpTy> static void printNamed(OpAsmPrinter &p, OpTy op) {
+template <typename OpTy>
+static void printNamed(OpAsmPrinter &p, OpTy op) {
   p << ' ' << op.getX();
   SmallVector<StringRef> stats;
   if constexpr (!std::is_same_v<OpTy, SoftmaxOp>) {
@@ -165,9 +165,9 @@ template <typename OpTy> static void printNamed(OpAsmPrinter &p, OpTy op) {
     p << " eps = ";
     p.printFloat(op.getEps());
   }
-  p.printOptionalAttrDict(op->getAttrs(),
-                          {"axes", "eps", "offset", "operandSegmentSizes",
-                           "resultSegmentSizes"});
+  p.printOptionalAttrDict(
+      op->getAttrs(),
+      {"axes", "eps", "offset", "operandSegmentSizes", "resultSegmentSizes"});
   p << " : " << op->getOperandTypes() << " -> " << op->getResultTypes();
 }
 
@@ -175,8 +175,8 @@ static const StringRef layerNormStats[] = {"mean", "rstd"};
 static const StringRef rmsNormStats[] = {"rstd"};
 
 ParseResult LayerNormOp::parse(OpAsmParser &parser, OperationState &result) {
-  return parseNamed<LayerNormOp>(
-      parser, result, {true, true, true, true, layerNormStats});
+  return parseNamed<LayerNormOp>(parser, result,
+                                 {true, true, true, true, layerNormStats});
 }
 void LayerNormOp::print(OpAsmPrinter &p) { printNamed(p, *this); }
 ParseResult RmsNormOp::parse(OpAsmParser &parser, OperationState &result) {
@@ -209,10 +209,10 @@ static LogicalResult verifyShape(Operation *op, StringRef what, Value value,
   auto type = cast<RankedTensorType>(value.getType());
   if (compatible(type.getShape(), expected))
     return success();
-  return op->emitOpError()
-         << "expects '" << what << "' of shape "
-         << RankedTensorType::get(expected, type.getElementType())
-         << " but got " << type;
+  return op->emitOpError() << "expects '" << what << "' of shape "
+                           << RankedTensorType::get(expected,
+                                                    type.getElementType())
+                           << " but got " << type;
 }
 
 /// Axes are the trailing ones, in rising order.
@@ -223,8 +223,8 @@ static LogicalResult verifyAxes(Operation *op, ArrayRef<int64_t> axes,
   int64_t first = rank - static_cast<int64_t>(axes.size());
   for (auto [i, axis] : llvm::enumerate(axes)) {
     if (axis < 0 || axis >= rank)
-      return op->emitOpError() << "expects axes from 0 to " << rank - 1
-                               << " but got " << axis;
+      return op->emitOpError()
+             << "expects axes from 0 to " << rank - 1 << " but got " << axis;
     if (axis != first + static_cast<int64_t>(i))
       return op->emitOpError()
              << "expects the trailing axes in rising order, from "
@@ -236,9 +236,7 @@ static LogicalResult verifyAxes(Operation *op, ArrayRef<int64_t> axes,
 
 static bool usesF64(Operation *op) {
   return llvm::any_of(op->getOperandTypes(),
-                      [](Type t) {
-                        return getElementTypeOrSelf(t).isF64();
-                      }) ||
+                      [](Type t) { return getElementTypeOrSelf(t).isF64(); }) ||
          getElementTypeOrSelf(op->getResult(0).getType()).isF64();
 }
 
@@ -265,7 +263,8 @@ static LogicalResult verifyEps(Operation *op, const APFloat &eps) {
   return success();
 }
 
-template <typename OpTy> static LogicalResult verifyCommon(OpTy op) {
+template <typename OpTy>
+static LogicalResult verifyCommon(OpTy op) {
   auto type = cast<RankedTensorType>(op.getX().getType());
   if (failed(verifyAxes(op, op.getAxes(), type.getRank())))
     return failure();
@@ -278,7 +277,8 @@ static ArrayRef<int64_t> normalizedShape(OpTy op) {
       .getShape()
       .take_back(op.getAxes().size());
 }
-template <typename OpTy> static ArrayRef<int64_t> rowShape(OpTy op) {
+template <typename OpTy>
+static ArrayRef<int64_t> rowShape(OpTy op) {
   return cast<RankedTensorType>(op.getX().getType())
       .getShape()
       .drop_back(op.getAxes().size());
