@@ -117,6 +117,8 @@ LogicalResult ManifestBuilder::addArgument(BlockArgument value) {
              << index << " but got " << memref;
     argument.shape.assign(memref.getShape().begin(), memref.getShape().end());
     argument.strides.assign(strides.begin(), strides.end());
+    argument.contiguous = memref.getLayout().isIdentity() &&
+                          llvm::is_contained(strides, ShapedType::kDynamic);
     if (index >= signature.numArguments)
       argument.role = ArgumentRole::Output;
     if (index < signature.equals.size())

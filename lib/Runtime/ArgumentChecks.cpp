@@ -179,17 +179,19 @@ llvm::Error Checker::extents(unsigned index) {
 llvm::Error Checker::strides(unsigned index) {
   const Argument &want = manifest.arguments[index];
   const BoundArgument &got = arguments[index];
+  llvm::SmallVector<int64_t, 4> contiguous = contiguousStrides(got.shape);
   for (size_t dim = 0; dim < got.strides.size(); ++dim) {
     if (got.strides[dim] < 0)
       return fail(manifest, index,
                   "expects strides of 0 or more but got " +
                       llvm::Twine(got.strides[dim]) + " in dim " +
                       llvm::Twine(dim));
+    int64_t expected = want.contiguous ? contiguous[dim] : want.strides[dim];
     // A stride that is never stepped by may be anything.
-    if (want.strides[dim] != kDynamic && got.shape[dim] > 1 &&
-        want.strides[dim] != got.strides[dim])
+    if (expected != kDynamic && got.shape[dim] > 1 &&
+        expected != got.strides[dim])
       return fail(manifest, index,
-                  "expects stride " + llvm::Twine(want.strides[dim]) +
+                  "expects stride " + llvm::Twine(expected) +
                       " in dim " + llvm::Twine(dim) + " but got " +
                       llvm::Twine(got.strides[dim]));
   }

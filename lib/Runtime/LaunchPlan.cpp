@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <limits>
 
 using namespace norm;
 
@@ -33,9 +34,12 @@ BoundArgument BoundArgument::makeScalar(DType dtype, double value) {
 llvm::SmallVector<int64_t, 4>
 norm::contiguousStrides(llvm::ArrayRef<int64_t> shape) {
   llvm::SmallVector<int64_t, 4> strides(shape.size(), 1);
-  // An empty dim must not make the strides outside it 0.
+  // An empty dim must not make the strides outside it 0, and a shape that
+  // doesn't fit memory is refused elsewhere.
   for (size_t i = shape.size(); i-- > 1;)
-    strides[i - 1] = strides[i] * std::max<int64_t>(shape[i], 1);
+    strides[i - 1] =
+        llvm::checkedMul(strides[i], std::max<int64_t>(shape[i], 1))
+            .value_or(std::numeric_limits<int64_t>::max());
   return strides;
 }
 
@@ -82,7 +86,13 @@ public:
   Planner(const Manifest &manifest, llvm::ArrayRef<BoundArgument> arguments,
           uint64_t workspace)
       : manifest(manifest), workspace(workspace),
-        buffers(arguments.begin(), arguments.end()) {}
+        buffers(arguments.begin(), arguments.end()) {
+    // A kernel may step along collapsed dims, one of which has extent 1 and
+    // with that any stride.
+    for (auto [argument, buffer] : llvm::zip(manifest.arguments, buffers))
+      if (argument.contiguous)
+        buffer.strides = contiguousStrides(buffer.shape);
+  }
 
   llvm::Error addTemporaries(AllocateTemporary allocate);
   llvm::Expected<KernelLaunch> plan(unsigned kernel) const;

@@ -332,6 +332,8 @@ json::Object toObject(const Argument &arg) {
                               : json::Value(nullptr));
     object["equals"] = std::move(equals);
   }
+  if (arg.contiguous)
+    object["contiguous"] = true;
   return object;
 }
 

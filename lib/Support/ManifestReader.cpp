@@ -84,6 +84,12 @@ public:
     return expects("a string");
   }
 
+  llvm::Expected<bool> boolean() const {
+    if (std::optional<bool> flag = value->getAsBoolean())
+      return *flag;
+    return expects("a boolean");
+  }
+
   /// An integer from 0 to `largest`.
   llvm::Expected<uint64_t> number(uint64_t largest) const {
     std::optional<int64_t> integer = value->getAsInteger();
@@ -107,6 +113,10 @@ constexpr uint64_t kMax64 = std::numeric_limits<int64_t>::max();
 
 llvm::Error read(const Node &node, std::string &out) {
   return node.text().moveInto(out);
+}
+
+llvm::Error read(const Node &node, bool &out) {
+  return node.boolean().moveInto(out);
 }
 
 llvm::Error read(const Node &node, uint64_t &out) {
@@ -221,7 +231,10 @@ llvm::Error read(const Node &node, Argument &out) {
                   [&] { return readField(node, "strides", out.strides); },
                   [&] { return readField(node, "alignment", out.alignment); },
                   [&] { return readField(node, "aliases", out.aliases); },
-                  [&] { return readOptional(node, "equals", out.equals); }});
+                  [&] { return readOptional(node, "equals", out.equals); },
+                  [&] {
+                    return readOptional(node, "contiguous", out.contiguous);
+                  }});
 }
 
 llvm::Error read(const Node &node, TemporaryExtent &out) {

@@ -66,6 +66,9 @@ struct Argument {
   /// known; empty when nothing is known. This is what tells the shape of an
   /// output with dynamic extents, and which inputs must agree.
   std::vector<std::optional<BufferDim>> equals;
+  /// Whether the strides must be those of a row-major tensor without gaps, also
+  /// where they depend on extents that aren't fixed.
+  bool contiguous = false;
   bool operator==(const Argument &) const = default;
 };
 

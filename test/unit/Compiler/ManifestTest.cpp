@@ -101,6 +101,22 @@ func.func @main(%x: tensor<?x3x1x4x8xf32>) -> tensor<?x3x1x4x8xf32> {
             (std::vector<int64_t>{96, 32, 32, 8, 1}));
 }
 
+// Where strides depend on extents, only the promise tells them.
+TEST(CompiledManifest, Contiguous) {
+  Manifest manifest = manifestOf(R"(
+func.func @main(%x: tensor<?x?x64xf32>) -> tensor<?x?x64xf32> {
+  %y = norm.softmax %x axes = [2] : tensor<?x?x64xf32> -> tensor<?x?x64xf32>
+  return %y : tensor<?x?x64xf32>
+}
+)",
+                                 "host");
+  ASSERT_EQ(manifest.arguments.size(), 2u);
+  for (const Argument &argument : manifest.arguments) {
+    EXPECT_EQ(argument.strides, (std::vector<int64_t>{kDynamic, 64, 1}));
+    EXPECT_TRUE(argument.contiguous);
+  }
+}
+
 TEST(CompiledManifest, OneRow) {
   Manifest manifest = manifestOf(R"(
 func.func @main(%x: tensor<1000xf32>) -> tensor<1000xf32> {

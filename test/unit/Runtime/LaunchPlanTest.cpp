@@ -235,6 +235,25 @@ TEST(LaunchPlanTest, AnOutputMustNotOverlapItself) {
   EXPECT_EQ(call.error(), "");
 }
 
+TEST(LaunchPlanTest, ContiguousArguments) {
+  Call call;
+  Argument &x = call.manifest.arguments[0];
+  x.shape = {kDynamic, kDynamic, 8};
+  x.strides = {kDynamic, 8, 1};
+  x.contiguous = true;
+  call.manifest.kernels[0].params[1] = Param::stride(0, 1);
+  call.arguments[0] = BoundArgument::contiguous(DType::F32, 0x10000, {5, 1, 8});
+  // The rows are one extent apart, whatever the stride of the dim of extent 1.
+  call.arguments[0].strides = {8, 77, 1};
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->kernels[0].params[1], 8u);
+
+  call.arguments[0].strides = {16, 8, 1};
+  EXPECT_EQ(call.error(),
+            "argument 0 'x': expects stride 8 in dim 0 but got 16");
+}
+
 TEST(LaunchPlanTest, SmallHelpers) {
   EXPECT_EQ(printShape({kDynamic, 4096}), "?x4096");
   EXPECT_EQ(printShape({}), "scalar");

@@ -47,7 +47,8 @@ inline Manifest exampleManifest() {
        {1},
        4,
        {},
-       {rowsOfX}},
+       {rowsOfX},
+       /*contiguous=*/true},
   };
   m.temporaries = {{DType::F32, {TemporaryExtent(rowsOfX), 128}}};
   Variant fast{"main_0", {{0, 16}, {3, 16}}, 256, 2, 4, 65536, 64, 40, 0};

@@ -48,6 +48,7 @@ private:
            (type == "array" && value.getAsArray()) ||
            (type == "string" && value.getAsString()) ||
            (type == "integer" && value.getAsInteger()) ||
+           (type == "boolean" && value.getAsBoolean()) ||
            (type == "null" && value.getAsNull());
   }
 
