@@ -24,7 +24,8 @@ def ConvertNormTileToGPUPass : Pass<"convert-norm-tile-to-gpu", "::mlir::ModuleO
   let dependentDialects = ["::mlir::gpu::GPUDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect", "::mlir::NVVM::NVVMDialect"];
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::NVVM::NVVMDialect"];
 }
 
 def ConvertNormTileToHostPass : Pass<"convert-norm-tile-to-host", "::mlir::ModuleOp"> {
@@ -37,7 +38,7 @@ def ConvertNormTileToHostPass : Pass<"convert-norm-tile-to-host", "::mlir::Modul
   let dependentDialects = ["::mlir::func::FuncDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
     "::mlir::vector::VectorDialect", "::mlir::arith::ArithDialect",
-    "::mlir::math::MathDialect"];
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect"];
 }
 
 def ConvertGPUToEmulatedPass : Pass<"convert-gpu-to-emulated", "::mlir::ModuleOp"> {
