@@ -11,7 +11,7 @@ against a device-to-device copy measured in the same run.
 """
 
 import argparse
-import re
+import json
 import subprocess
 import sys
 import tempfile
@@ -67,26 +67,25 @@ def arguments(op, columns, rows):
     return result
 
 
-def field(text, pattern, default="?"):
-    match = re.search(pattern, text)
-    return match.group(1) if match else default
-
-
 def run_case(tool, op, dtype, columns, extra):
     rows = -(-ELEMENTS // columns)
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / f"{op}.mlir"
         source.write_text(program(op, dtype, columns))
+        report = Path(folder) / "report.json"
         command = [tool, str(source), "--device=cuda:0", "--check", "--time"]
-        command += ["--bits=host"] + arguments(op, columns, rows) + extra
+        command += ["--bits=host", f"--json={report}"]
+        command += arguments(op, columns, rows) + extra
         done = subprocess.run(command, capture_output=True, text=True)
-    return rows, done
+        text = report.read_text() if report.exists() else "{}"
+    return rows, done, json.loads(text)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--norm-run", required=True)
-    parser.add_argument("--out")
+    parser.add_argument("--out", help="the table, Markdown")
+    parser.add_argument("--json", help="norm-run's reports")
     parser.add_argument("--ops", default=",".join(BODY))
     parser.add_argument("--dtypes", default="bf16,f32")
     parser.add_argument("--columns", default=",".join(map(str, COLUMNS)))
@@ -98,43 +97,46 @@ def main():
     for op in options.ops.split(","):
         for dtype in options.dtypes.split(","):
             for columns in map(int, options.columns.split(",")):
-                rows, done = run_case(
+                rows, done, report = run_case(
                     options.norm_run, op, dtype, columns, extra
                 )
                 failures += done.returncode != 0
-                text = done.stdout + done.stderr
-                log.append((op, dtype, columns, rows, done.returncode, text))
-                print(f"== {op} {dtype} {rows}x{columns}: "
-                      f"exit status {done.returncode}")
-                print(text, flush=True)
+                log.append((op, dtype, columns, rows, done.returncode, report))
+                print(line(*log[-1]), flush=True)
+                if done.returncode != 0:
+                    print(done.stdout + done.stderr, flush=True)
     if options.out:
         Path(options.out).write_text(table(log))
+    if options.json:
+        Path(options.json).write_text(
+            json.dumps([entry[-1] for entry in log], indent=1)
+        )
     return 1 if failures else 0
 
 
+def line(op, dtype, columns, rows, status, report):
+    kernel = report.get("kernels", [{}])[0]
+    checks = report.get("checks", [])
+    bits = [c["passed"] for c in checks if c["kind"] != "reference"]
+    ulps = [c.get("ulps", 0) for c in checks if c["kind"] == "reference"]
+    schedule = kernel.get("schedule", "?")
+    return (
+        f"| {op} | {dtype} | {rows} x {columns} | "
+        f"{schedule.replace('#norm.schedule', '').strip('<>')} | "
+        f"{kernel.get('median', 0):.4f} | {kernel.get('rate', 0):.0f} | "
+        f"{100 * kernel.get('share_of_copy', 0):.1f} | "
+        f"{max(ulps, default=0):.3g} | "
+        f"{'yes' if bits and all(bits) else 'no'} | {status} |"
+    )
+
+
 def table(log):
-    lines = [
-        "| op | dtype | rows x columns | schedule | ms | GB/s | of copy |"
-        " error, ulp | bits equal to host | status |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for op, dtype, columns, rows, status, text in log:
-        lines.append(
-            f"| {op} | {dtype} | {rows} x {columns} | "
-            + " | ".join(
-                [
-                    field(text, r"schedule\s+(\S+)"),
-                    field(text, r"median\s+([\d.]+)"),
-                    field(text, r"([\d.]+) GB/s"),
-                    field(text, r"([\d.]+)\s?%"),
-                    field(text, r"([\d.]+) ulp"),
-                    field(text, r"bits\s+(.*)"),
-                    str(status),
-                ]
-            )
-            + " |"
-        )
-    return "\n".join(lines) + "\n"
+    head = (
+        "| op | dtype | rows x columns | schedule | ms | GB/s | % of copy |"
+        " error, ulp | bits equal to host | status |\n"
+        "|---|---|---|---|---|---|---|---|---|---|\n"
+    )
+    return head + "".join(line(*entry) + "\n" for entry in log)
 
 
 if __name__ == "__main__":

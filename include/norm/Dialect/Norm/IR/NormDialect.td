@@ -24,6 +24,7 @@ def Norm_Dialect : Dialect {
     which does not).
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

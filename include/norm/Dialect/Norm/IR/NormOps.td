@@ -175,6 +175,7 @@ def Norm_GenericOp : Norm_Op<"generic", [
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let hasCanonicalizeMethod = 1;
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::mlir::ValueRange":$inputs,
     "::mlir::ValueRange":$outputs, "::llvm::ArrayRef<::llvm::StringRef>":$dims,
@@ -233,13 +234,14 @@ def Norm_ExtentOp : Norm_BodyOp<"extent"> {
   let summary = "number of points along a dim";
   let description = [{
     The extent of a dim as a number, rounded to nearest even where the type is
-    a float.
+    a float. A static extent folds to a constant.
 
     Example: `%n = norm.extent col : f32`
   }];
   let arguments = (ins StrAttr:$dim);
   let results = (outs Norm_Scalar:$result);
   let hasCustomAssemblyFormat = 1;
+  let hasFolder = 1;
 }
 
 def Norm_IndexOp : Norm_BodyOp<"index"> {
