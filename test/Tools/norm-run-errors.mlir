@@ -19,7 +19,7 @@
 
 // RUN: sh -c 'norm-run %s --device=gpu 2>%t; test $? -eq 1'
 // RUN: FileCheck %s --check-prefix=DEVICE --input-file=%t
-// DEVICE: norm-run: error: expects device auto, host or cuda:N but got 'gpu'
+// DEVICE: norm-run: error: expects device auto, host, emulated or cuda:N but got 'gpu'
 // DEVICE-NOT: {{.}}
 
 // RUN: sh -c 'norm-run %s --device=host --target=sm_90 2>%t; test $? -eq 1'

@@ -291,7 +291,8 @@ TEST(OpenDeviceTest, NamesAreChecked) {
   for (llvm::StringRef name : {"cuda", "cuda:", "cuda:x", "gpu", ""})
     EXPECT_EQ(
         llvm::toString(openDevice(name).takeError()),
-        ("expects device auto, host or cuda:N but got '" + name + "'").str());
+        ("expects device auto, host, emulated or cuda:N but got '" + name + "'")
+            .str());
 }
 
 TEST(TimingTest, QuantilesInterpolate) {
