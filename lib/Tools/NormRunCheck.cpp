@@ -22,10 +22,14 @@ using namespace norm::tools;
 
 namespace {
 
-/// Elements of a call up to which all of it is evaluated.
+/// Elements of a call up to which all of it is evaluated, and about how many
+/// are evaluated of a larger one.
 constexpr int64_t kWholeCall = int64_t(1) << 22;
-/// Indices of the leading dim that are evaluated of a larger one.
-constexpr int64_t kSamples = 64;
+/// Indices of the leading dim that are evaluated of a larger call: at most, and
+/// at least.
+constexpr int64_t kMostSamples = 64, kLeastSamples = 4;
+/// Elements beyond which a call cannot be evaluated: each takes tens of bytes.
+constexpr int64_t kLargestCall = int64_t(1) << 26;
 
 /// Element `flat` in C order.
 double flatValue(const HostTensor &tensor, int64_t flat) {
@@ -71,18 +75,30 @@ bool leadingIndicesAreApart(const Manifest &manifest, const CallData &data,
 }
 
 /// Which leading indices are evaluated: all (empty), or these.
-std::vector<int64_t> chooseSamples(const Manifest &manifest,
-                                   const CallData &data) {
+llvm::Expected<std::vector<int64_t>> chooseSamples(const Manifest &manifest,
+                                                   const CallData &data) {
   int64_t total = 0, extent = 0;
   for (const CallArgument &value : data.values)
     total += value.tensor.numElements();
-  if (total <= kWholeCall || !leadingIndicesAreApart(manifest, data, extent) ||
-      extent <= kSamples)
-    return {};
   std::vector<int64_t> samples;
-  for (int64_t i = 0; i < kSamples; ++i)
+  if (total <= kWholeCall)
+    return samples;
+  if (!leadingIndicesAreApart(manifest, data, extent)) {
+    if (total > kLargestCall)
+      return llvm::createStringError(
+          "--check: expects at most " + llvm::Twine(kLargestCall) +
+          " elements, or a dynamic leading dim of which some indices are "
+          "evaluated, but got " +
+          llvm::Twine(total) + " elements");
+    return samples;
+  }
+  int64_t affordable = kWholeCall / std::max<int64_t>(total / extent, 1);
+  int64_t count = std::clamp(affordable, kLeastSamples, kMostSamples);
+  if (extent <= count)
+    return samples;
+  for (int64_t i = 0; i < count; ++i)
     samples.push_back(
-        int64_t(double(i) / double(kSamples - 1) * double(extent - 1)));
+        int64_t(double(i) / double(count - 1) * double(extent - 1)));
   return samples;
 }
 
@@ -268,7 +284,10 @@ tools::checkReference(llvm::StringRef text, llvm::StringRef fileName,
                       llvm::StringRef entry, const Manifest &manifest,
                       const CallData &data,
                       llvm::ArrayRef<HostTensor> results) {
-  std::vector<int64_t> samples = chooseSamples(manifest, data);
+  llvm::Expected<std::vector<int64_t>> chosen = chooseSamples(manifest, data);
+  if (!chosen)
+    return chosen.takeError();
+  llvm::ArrayRef<int64_t> samples = *chosen;
   std::vector<reference::Tensor> inputs;
   for (unsigned i = 0; i < manifest.arguments.size(); ++i) {
     if (manifest.arguments[i].role == ArgumentRole::Output)

@@ -20,10 +20,11 @@ struct ResultCheck {
 };
 
 /// Compares the results with the reference evaluator's, one check per result.
-/// Of a large call (more than 2^22 elements) only 64 indices of the leading
-/// dim are evaluated, where that dim is dynamic in every argument and result
-/// that has one, and no kernel's row reaches across it. Results must also
-/// have been written completely, and nothing beside them.
+/// Of a large call (more than 2^22 elements) only 4 to 64 indices of the
+/// leading dim are evaluated, the first and the last among them, where that dim
+/// is dynamic, every result has it, and no kernel's row reaches across it; else
+/// a call of more than 2^26 elements is an error. Results must also have been
+/// written completely, and nothing beside them.
 llvm::Expected<std::vector<ResultCheck>>
 checkReference(llvm::StringRef text, llvm::StringRef fileName,
                llvm::StringRef entry, const Manifest &manifest,
