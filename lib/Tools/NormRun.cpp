@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/JIT/JIT.h"
+#include "norm/Runtime/EmulatedDevice.h"
 #include "norm/Runtime/HostDevice.h"
 #include "norm/Runtime/Npy.h"
 #include "norm/Runtime/Workers.h"
@@ -181,6 +182,7 @@ void Run::describe() {
   report.device = device->name();
   report.description = device->description();
   report.target = manifest().target;
+  llvm::ArrayRef<KernelTraffic> moved = prepared->traffic();
   for (auto [kernel, launch] :
        llvm::zip(manifest().kernels, prepared->plan().kernels)) {
     KernelReport described;
@@ -193,6 +195,10 @@ void Run::describe() {
     described.rows = launch.rows;
     described.columns = launch.columns;
     described.bytes = launch.minimalBytes;
+    if (launch.kernel < moved.size())
+      for (const BufferTraffic &traffic : moved[launch.kernel].buffers)
+        described.traffic.emplace_back(manifest().describe(traffic.buffer),
+                                       traffic);
     report.kernels.push_back(std::move(described));
   }
 }
@@ -259,6 +265,8 @@ int reportError(llvm::Error error) {
   int status = ExitBadInput;
   if (error.isA<NoDeviceError>())
     status = ExitNoDevice;
+  if (error.isA<EmulationError>())
+    status = ExitCheckFailed;
   std::string message = llvm::toString(std::move(error));
   if (message.empty())
     return status;

@@ -147,6 +147,25 @@ void tools::printTable(llvm::raw_ostream &os,
     print(os, columns);
 }
 
+/// `traffic rms_norm, argument 0 'x': 8192 of 8192 bytes read, 16384 in all`.
+static void printTraffic(llvm::raw_ostream &os, const KernelReport &kernel) {
+  for (const auto &[buffer, traffic] : kernel.traffic) {
+    os << "traffic " << kernel.program << ", " << buffer << ":";
+    const char *separator = " ";
+    auto part = [&](const char *verb, uint64_t AccessBytes::*direction) {
+      if (traffic.accessed.*direction == 0 && traffic.minimal.*direction == 0)
+        return;
+      os << separator << traffic.distinct.*direction << " of "
+         << traffic.minimal.*direction << " bytes " << verb << ", "
+         << traffic.accessed.*direction << " in all";
+      separator = "; ";
+    };
+    part("read", &AccessBytes::read);
+    part("written", &AccessBytes::written);
+    os << "\n";
+  }
+}
+
 bool RunReport::passed() const {
   return llvm::all_of(
       checks, [](const CheckReport &report) { return report.check.passed; });
@@ -160,6 +179,8 @@ void tools::printReport(llvm::raw_ostream &os, const RunReport &report) {
                         report.copy->gigabytesPerSecond);
   os << "\n";
   printTable(os, report.kernels, report.copy);
+  for (const KernelReport &kernel : report.kernels)
+    printTraffic(os, kernel);
   for (const CheckReport &check : report.checks)
     os << (check.check.passed ? "ok    " : "WRONG ") << "result "
        << check.result << " " << check.kind << ": " << check.check.line << "\n";
@@ -186,6 +207,20 @@ static json::Object toObject(const KernelReport &kernel,
     if (copy)
       object["share_of_copy"] =
           finiteNumber(rate(kernel, *kernel.timing) / copy->gigabytesPerSecond);
+  }
+  if (!kernel.traffic.empty()) {
+    AccessBytes distinct, accessed;
+    for (const auto &[buffer, traffic] : kernel.traffic) {
+      distinct.read += traffic.distinct.read;
+      distinct.written += traffic.distinct.written;
+      accessed.read += traffic.accessed.read;
+      accessed.written += traffic.accessed.written;
+    }
+    object["traffic"] =
+        json::Object{{"distinct_read", int64_t(distinct.read)},
+                     {"distinct_written", int64_t(distinct.written)},
+                     {"read", int64_t(accessed.read)},
+                     {"written", int64_t(accessed.written)}};
   }
   if (kernel.ulps)
     object["ulps"] = finiteNumber(*kernel.ulps);

@@ -27,6 +27,8 @@ struct KernelReport {
   uint64_t bytes = 0;
   std::optional<Timing> timing;
   std::optional<double> ulps; ///< the largest error of what it wrote
+  /// What a device that counts them tells of the bytes moved, by buffer.
+  std::vector<std::pair<std::string, BufferTraffic>> traffic;
 };
 
 /// One comparison of a result.
