@@ -76,20 +76,18 @@ static FailureOr<Access> classify(GenericOp op, OpOperand &operand,
 
 /// Number of columns, -1 where known at launch only.
 static FailureOr<int64_t> countColumns(GenericOp op, unsigned numRowDims) {
-  int64_t columns = 1;
-  bool isDynamic = false, isTooWide = false;
-  for (int64_t extent : llvm::drop_begin(op.getExtents(), numRowDims)) {
-    if (ShapedType::isDynamic(extent))
-      isDynamic = true;
-    else
-      isTooWide |= llvm::MulOverflow(columns, extent, columns) ||
-                   columns > ::norm::maxColumns;
-  }
-  if (isDynamic)
+  SmallVector<int64_t> extents = op.getExtents();
+  ArrayRef<int64_t> columnExtents = ArrayRef(extents).drop_front(numRowDims);
+  if (llvm::is_contained(columnExtents, ShapedType::kDynamic))
     return -1;
-  if (isTooWide && columns != 0)
-    return op.emitOpError() << "expects at most " << ::norm::maxColumns
-                            << " columns";
+  if (llvm::is_contained(columnExtents, 0))
+    return 0;
+  int64_t columns = 1;
+  for (int64_t extent : columnExtents)
+    if (llvm::MulOverflow(columns, extent, columns) ||
+        columns > ::norm::maxColumns)
+      return op.emitOpError() << "expects at most " << ::norm::maxColumns
+                              << " columns";
   return columns;
 }
 
@@ -210,7 +208,7 @@ int64_t Program::frontierBits(const llvm::SetVector<Value> &held,
 
 // Greedy: as long as keeping one more value of phase 0 lets go of more bits
 // than it costs. Programs are small, and the usual case is one residual sum.
-llvm::SetVector<Value> Program::valuesToHold() const {
+llvm::SetVector<Value> Program::valuesToHoldFromFirst() const {
   llvm::SetVector<Value> held, frontier;
   int64_t best = frontierBits(held, frontier);
   while (true) {
@@ -235,6 +233,40 @@ llvm::SetVector<Value> Program::valuesToHold() const {
       return frontier;
     held.insert(choice);
   }
+}
+
+unsigned Program::countOps(Value value, llvm::DenseSet<Value> &seen) const {
+  Operation *def = value.getDefiningOp();
+  if (!def || !variesOnColumns(value) || !seen.insert(value).second)
+    return 0;
+  unsigned count = 1;
+  for (Value operand : def->getOperands())
+    count += countOps(operand, seen);
+  return count;
+}
+
+llvm::SetVector<Value> Program::valuesToHold(unsigned phase) const {
+  if (phase == 0)
+    return valuesToHoldFromFirst();
+  // A few ops cost less than the registers; an exponential costs more.
+  constexpr unsigned cheap = 8;
+  llvm::SetVector<Value> held;
+  for (Operation &inner : op->getRegion(0).front()) {
+    if (isa<ReduceOp, YieldOp>(inner) || inner.getNumResults() == 0 ||
+        ready.lookup(inner.getResult(0)) <= phase)
+      continue;
+    for (Value operand : inner.getOperands()) {
+      if (!operand.getDefiningOp() || !variesOnColumns(operand) ||
+          ready.lookup(operand) != phase)
+        continue;
+      llvm::DenseSet<Value> seen;
+      for (Value first : valuesToHoldFromFirst())
+        seen.insert(first);
+      if (countOps(operand, seen) > cheap)
+        held.insert(operand);
+    }
+  }
+  return held;
 }
 
 SmallVector<BlockArgument> Program::columnOperandsToPrefetch() const {

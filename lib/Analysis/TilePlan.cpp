@@ -42,6 +42,36 @@ bool TilePlan::isLive(int64_t iteration, int64_t block) const {
   return column(iteration, block, 0) < columns;
 }
 
+/// Columns among the leaves of lane `v`.
+static int64_t columnsOfLane(const TilePlan &plan, int64_t v) {
+  int64_t size = plan.iterationSize();
+  int64_t whole = plan.columns / size, rest = plan.columns % size;
+  return whole * plan.leaf +
+         std::clamp<int64_t>(rest - v * plan.leaf, 0, plan.leaf);
+}
+
+std::vector<std::pair<int64_t, int64_t>>
+TilePlan::countsAt(int64_t half) const {
+  std::vector<int64_t> held(2 * half, 0);
+  for (int64_t v = 0; v < lanes; ++v)
+    held[v % (2 * half)] += columnsOfLane(*this, v);
+  std::vector<std::pair<int64_t, int64_t>> counts;
+  for (int64_t v = 0; v < half; ++v)
+    counts.emplace_back(held[v], held[v + half]);
+  return counts;
+}
+
+std::vector<std::pair<int64_t, int64_t>>
+TilePlan::countsAt(int64_t iteration, int64_t block) const {
+  std::vector<std::pair<int64_t, int64_t>> counts;
+  for (int64_t thread = 0; thread < schedule.threads; ++thread) {
+    int64_t first = column(iteration, block, thread);
+    counts.emplace_back(iteration * leaf,
+                        std::clamp<int64_t>(columns - first, 0, leaf));
+  }
+  return counts;
+}
+
 bool TilePlan::hasPartialChunk() const {
   return isDynamic() || columns % chunkSize() != 0;
 }

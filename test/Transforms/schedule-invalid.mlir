@@ -1,0 +1,244 @@
+//===- schedule-invalid.mlir - Programs that no kernel takes --------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+// RUN: norm-opt %s --norm-schedule=target=sm_90 --split-input-file --verify-diagnostics
+
+func.func @other_dims(%x: memref<?x4x8xf32>, %r: memref<?xf32>) {
+  norm.generic (row, a, b)
+      ins(%v = %x[row, a, b] : memref<?x4x8xf32>)
+      outs(%o = %r[row] : memref<?xf32>) {
+    %s = norm.reduce add %v over [b] : f32
+    %d = arith.subf %v, %s : f32
+    // expected-error@+1 {{'norm.reduce' op expects all reductions of a program over the same dims}}
+    %t = norm.reduce add %d over [a, b] : f32
+    norm.yield %t : f32
+  }
+  return
+}
+
+// -----
+
+func.func @leading_dims(%x: memref<8x16xf32>, %r: memref<16xf32>) {
+  // expected-error@+1 {{'norm.generic' op expects reductions over the trailing dims, but dim 'row' is not among them}}
+  norm.generic (row, col)
+      ins(%v = %x[row, col] : memref<8x16xf32>)
+      outs(%o = %r[col] : memref<16xf32>) {
+    %s = norm.reduce add %v over [row] : f32
+    norm.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @size_one(%x: memref<8x16xf32>, %r: memref<8x1xf32>) {
+  // expected-error@+1 {{'norm.generic' op expects no axis of size 1 in the map of operand #1 of a kernel}}
+  norm.generic (row, col)
+      ins(%v = %x[row, col] : memref<8x16xf32>)
+      outs(%o = %r[row, 0] : memref<8x1xf32>) {
+    %s = norm.reduce add %v over [col] : f32
+    norm.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @some_dims(%x: memref<?x4x8xf32>, %w: memref<4xf32>) {
+  // expected-error@+1 {{'norm.generic' op expects operand #0 of a kernel to have all dims, all row dims or all column dims, in order}}
+  norm.generic (row, a, b)
+      ins(%g = %w[a] : memref<4xf32>)
+      outs(%o = %x[row, a, b] : memref<?x4x8xf32>) {
+    %s = norm.reduce add %o over [a, b] : f32
+    %p = arith.mulf %s, %g : f32
+    norm.yield %p : f32
+  }
+  return
+}
+
+// -----
+
+func.func @transposed(%x: memref<8x16xf32>, %y: memref<16x8xf32>) {
+  // expected-error@+1 {{'norm.generic' op expects operand #1 of a kernel to have all dims, all row dims or all column dims, in order}}
+  norm.generic (row, col)
+      ins(%v = %x[row, col] : memref<8x16xf32>)
+      outs(%o = %y[col, row] : memref<16x8xf32>) {
+    norm.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+func.func @column_output(%x: memref<8x16xf32>, %w: memref<16xf32>) {
+  // expected-error@+1 {{'norm.generic' op expects output #0 of a kernel to have the row dims}}
+  norm.generic (row, col)
+      ins(%v = %x[row, col] : memref<8x16xf32>)
+      outs(%o = %w[col] : memref<16xf32>) {
+    %n = arith.negf %o : f32
+    norm.yield %n : f32
+  }
+  return
+}
+
+// -----
+
+func.func @columns(%x: memref<?x2147483648xf32>) {
+  // expected-error@+1 {{'norm.generic' op expects at most 1073741824 columns}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x2147483648xf32>) {
+    norm.yield %o : f32
+  }
+  return
+}
+
+// -----
+
+func.func @columns_of_dims(%x: memref<?x2147483648x8589934592xf32>, %r: memref<?xf32>) {
+  // expected-error@+1 {{'norm.generic' op expects at most 1073741824 columns}}
+  norm.generic (row, a, b)
+      ins(%v = %x[row, a, b] : memref<?x2147483648x8589934592xf32>)
+      outs(%o = %r[row] : memref<?xf32>) {
+    %s = norm.reduce add %v over [a, b] : f32
+    norm.yield %s : f32
+  }
+  return
+}
+
+// -----
+
+func.func @reduced_index(%x: memref<?x16xindex>, %r: memref<?xindex>) {
+  norm.generic (row, col)
+      ins(%v = %x[row, col] : memref<?x16xindex>)
+      outs(%o = %r[row] : memref<?xindex>) {
+    // expected-error@+1 {{'norm.reduce' op expects a reduction of f32, f64 or integers of 8, 16, 32 or 64 bits in a kernel but got 'index'}}
+    %s = norm.reduce max %v over [col] : index
+    norm.yield %s : index
+  }
+  return
+}
+
+// -----
+
+func.func @reduced_i1(%x: memref<?x16xi1>, %r: memref<?xi1>) {
+  norm.generic (row, col)
+      ins(%v = %x[row, col] : memref<?x16xi1>)
+      outs(%o = %r[row] : memref<?xi1>) {
+    // expected-error@+1 {{'norm.reduce' op expects a reduction of f32, f64 or integers of 8, 16, 32 or 64 bits in a kernel but got 'i1'}}
+    %s = norm.reduce max %v over [col] : i1
+    norm.yield %s : i1
+  }
+  return
+}
+
+// -----
+
+func.func @reduced_i128(%x: memref<?x16xi128>, %r: memref<?xi128>) {
+  norm.generic (row, col)
+      ins(%v = %x[row, col] : memref<?x16xi128>)
+      outs(%o = %r[row] : memref<?xi128>) {
+    // expected-error@+1 {{'norm.reduce' op expects a reduction of f32, f64 or integers of 8, 16, 32 or 64 bits in a kernel but got 'i128'}}
+    %s = norm.reduce max %v over [col] : i128
+    norm.yield %s : i128
+  }
+  return
+}
+
+// -----
+
+func.func @division(%x: memref<?x16xi32>) {
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x16xi32>) {
+    %c = arith.constant 1 : i32
+    // expected-error@+1 {{'arith.divsi' op may be undefined for some operands, and can't be computed on the columns of a kernel}}
+    %q = arith.divsi %c, %o : i32
+    norm.yield %q : i32
+  }
+  return
+}
+
+// -----
+
+func.func @vector(%x: memref<?x16xf32>) {
+  // expected-error@+1 {{expects 'vector' to be 1 on sm_90 but got 2}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x16xf32>)
+      attributes {schedule = #norm.schedule<threads = 32, vector = 2>} {
+    %s = norm.reduce max %o over [col] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @warps(%x: memref<?x16xf32>) {
+  // expected-error@+1 {{expects whole warps per CTA but got 4 x 9 threads}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x16xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 9>} {
+    %s = norm.reduce max %o over [col] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @registers(%x: memref<?x8192xf32>) {
+  // expected-error@+1 {{schedule needs 64 chunks per thread in registers but at most 32 are allowed}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x8192xf32>)
+      attributes {schedule = #norm.schedule<threads = 32>} {
+    %s = norm.reduce max %o over [col] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @shared(%x: memref<?x65536xf32>) {
+  // expected-error@+1 {{schedule needs 262144 bytes of shared memory per CTA but sm_90 allows 232448}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x65536xf32>)
+      attributes {schedule = #norm.schedule<threads = 512, residency = shared>} {
+    %s = norm.reduce max %o over [col] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @dynamic(%x: memref<?x?xf32>) {
+  // expected-error@+1 {{expects residency stream where the columns are known at launch only but got shared}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x?xf32>)
+      attributes {schedule = #norm.schedule<threads = 512, residency = shared>} {
+    %s = norm.reduce max %o over [col] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @lanes(%x: memref<?x16xf32>) {
+  // expected-error@+1 {{expects 'vector' to be a power of two with at most 64 lanes per step but got 128 x 1}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x16xf32>)
+      attributes {order = #norm.order<leaf = 4, lanes = 64>, schedule = #norm.schedule<threads = 128>} {
+    norm.yield %o : f32
+  }
+  return
+}
