@@ -180,6 +180,8 @@ llvm::Error Compilation::lowerToKernels() {
     return error;
   if (failed(buildManifest(entry, signature, manifest)))
     return diagnostics.takeError("the launches can't be described");
+  if (manifest.kernels.empty())
+    return makeNoKernelError();
   if (!gpu)
     separateHostKernels();
   return llvm::Error::success();

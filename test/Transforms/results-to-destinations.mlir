@@ -82,3 +82,22 @@ func.func @overwrite(%x: tensor<4x8xf32>, %g: tensor<4x8xf32>) -> tensor<4x8xf32
   }
   return %r : tensor<4x8xf32>
 }
+
+// -----
+
+// A result that is split into more dims is computed right in its destination.
+// CHECK-LABEL: func.func @split(
+// CHECK-SAME: %[[D:[a-z0-9]+]]: memref<8x4x32xf32>)
+// CHECK: %[[R:.*]] = norm.generic
+// CHECK: %[[C:.*]] = memref.collapse_shape %[[D]] {{\[}}[0], [1, 2]{{\]}} : memref<8x4x32xf32> into memref<8x128xf32>
+// CHECK: materialize_in_destination %[[R]] in restrict writable %[[C]]
+func.func @split(%x: tensor<8x128xf32>) -> tensor<8x4x32xf32> {
+  %e = tensor.empty() : tensor<8x128xf32>
+  %r = norm.generic (row, col)
+      ins(%a = %x[row, col] : tensor<8x128xf32>)
+      outs(%b = %e[row, col] : tensor<8x128xf32>) {
+    norm.yield %a : f32
+  }
+  %s = tensor.expand_shape %r [[0], [1, 2]] output_shape [8, 4, 32] : tensor<8x128xf32> into tensor<8x4x32xf32>
+  return %s : tensor<8x4x32xf32>
+}

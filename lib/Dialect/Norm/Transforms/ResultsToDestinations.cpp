@@ -9,11 +9,13 @@
 
 #include "norm/Dialect/Norm/IR/Norm.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::norm {
 #define GEN_PASS_DEF_NORMRESULTSTODESTINATIONSPASS
@@ -109,49 +111,116 @@ static bool ownsItsBuffer(Value value, const DenseSet<Value> &returned) {
   return value.getDefiningOp<GenericOp>() && !returned.contains(value);
 }
 
-static LogicalResult checkFunction(func::FuncOp function) {
+//===----------------------------------------------------------------------===//
+// What is accepted
+//===----------------------------------------------------------------------===//
+
+static bool isScalar(Type type) {
+  return isa<FloatType, IntegerType, IndexType>(type);
+}
+
+static LogicalResult checkSignature(func::FuncOp function) {
   if (!function.getBody().hasOneBlock())
     return function.emitError("expects a function of one block but got ")
            << function.getBody().getBlocks().size();
-  for (auto [index, type] : llvm::enumerate(function.getResultTypes()))
-    if (!isa<RankedTensorType>(type))
+  for (auto [index, type] : llvm::enumerate(function.getResultTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !isScalar(tensor.getElementType()))
       return function.emitError("expects result ")
-             << index << " to be a ranked tensor but got " << type;
-  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes()))
-    if (!isa<RankedTensorType, MemRefType, FloatType, IntegerType, IndexType>(
-            type))
+             << index << " to be a ranked tensor of numbers but got " << type;
+  }
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+    Type element = type;
+    if (isa<RankedTensorType, MemRefType>(type))
+      element = cast<ShapedType>(type).getElementType();
+    if (!isScalar(element))
       return function.emitError("expects argument ")
-             << index << " to be a ranked tensor or a scalar but got " << type;
+             << index << " to be a number or a ranked tensor of numbers but got "
+             << type;
+  }
   return success();
 }
 
+static bool isTensor(Type type) { return isa<TensorType>(type); }
+
+/// Whether the op neither has nor makes tensors, or is one that can become
+/// launches and views of buffers.
+static LogicalResult checkOp(Operation &op) {
+  if (auto call = dyn_cast<CallOpInterface>(op))
+    return call->emitError("expects no calls of functions here but got '")
+           << op.getName() << "'";
+  if (isa<arith::ConstantOp>(op) && isTensor(op.getResult(0).getType()))
+    return op.emitError("expects tensors of one value as constants but got ")
+           << op.getResult(0).getType() << " of several";
+  bool touchesTensors = llvm::any_of(op.getOperandTypes(), isTensor) ||
+                        llvm::any_of(op.getResultTypes(), isTensor);
+  if (touchesTensors &&
+      !isa<GenericOp, tensor::CastOp, tensor::CollapseShapeOp, tensor::DimOp,
+           tensor::EmptyOp, tensor::ExpandShapeOp, func::ReturnOp,
+           bufferization::MaterializeInDestinationOp>(op))
+    return op.emitError("expects named, elementwise and reshaping ops on "
+                        "tensors but got '")
+           << op.getName() << "'";
+  return success();
+}
+
+static LogicalResult checkFunction(func::FuncOp function) {
+  if (failed(checkSignature(function)))
+    return failure();
+  for (Operation &op : function.getBody().front())
+    if (!isOpTriviallyDead(&op) && failed(checkOp(op)))
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Results
+//===----------------------------------------------------------------------===//
+
+static void materialize(OpBuilder &builder, Location loc, Value source,
+                        Value destination) {
+  auto op = bufferization::MaterializeInDestinationOp::create(
+      builder, loc, source, destination);
+  op.setRestrict(true);
+  op.setWritable(true);
+}
+
+static void moveResult(OpBuilder &builder, func::FuncOp function, Value value,
+                       bool hasPitch, DenseSet<Value> &returned) {
+  Location loc = value.getLoc();
+  unsigned position = function.getNumArguments();
+  auto type = cast<RankedTensorType>(value.getType());
+  (void)function.insertArgument(position, getBoundaryType(type, hasPitch), {},
+                                loc);
+  Value destination = function.getArgument(position);
+
+  // What is split into more dims at the end is computed before, with the same
+  // elements in the same order; a contiguous destination has them so too.
+  Value source = value;
+  auto expand = value.getDefiningOp<tensor::ExpandShapeOp>();
+  if (expand && expand.getResultType().getRank() > 2) {
+    source = expand.getSrc();
+    destination = memref::CollapseShapeOp::create(
+        builder, loc, destination, expand.getReassociationIndices());
+  }
+  bool owns = ownsItsBuffer(source, returned);
+  returned.insert(source);
+  if (!owns)
+    source = createCopy(builder, loc, source);
+  materialize(builder, loc, source, destination);
+}
+
 static void moveResults(func::FuncOp function) {
-  auto terminator =
-      cast<func::ReturnOp>(function.getBody().front().getTerminator());
+  Operation *terminator = function.getBody().front().getTerminator();
   OpBuilder builder(terminator);
   DenseSet<Value> returned;
   // Copies made below take any layout, so the types are settled first.
   llvm::DenseSet<Type> pitched = findPitchedTypes(function);
-  for (Value value : llvm::to_vector(terminator.getOperands())) {
-    Location loc = value.getLoc();
-    Value source = value;
-    if (!ownsItsBuffer(value, returned))
-      source = createCopy(builder, terminator.getLoc(), value);
-    returned.insert(value);
-
-    unsigned position = function.getNumArguments();
-    (void)function.insertArgument(
-        position, getBoundaryType(cast<RankedTensorType>(value.getType()),
-                        pitched.contains(value.getType())),
-        {}, loc);
-    auto materialize = bufferization::MaterializeInDestinationOp::create(
-        builder, loc, source, function.getArgument(position));
-    materialize.setRestrict(true);
-    materialize.setWritable(true);
-  }
+  for (Value value : llvm::to_vector(terminator->getOperands()))
+    moveResult(builder, function, value, pitched.contains(value.getType()),
+               returned);
   terminator->setOperands(ValueRange());
-  BitVector all(function.getNumResults(), true);
-  (void)function.eraseResults(all);
+  (void)function.eraseResults(BitVector(function.getNumResults(), true));
 }
 
 namespace {
@@ -169,14 +238,6 @@ struct NormResultsToDestinationsPass
     for (func::FuncOp function : functions)
       if (failed(checkFunction(function)))
         return signalPassFailure();
-
-    auto call = module.walk([](CallOpInterface call) {
-      call->emitError("expects no calls of functions here but got '")
-          << call->getName() << "'";
-      return WalkResult::interrupt();
-    });
-    if (call.wasInterrupted())
-      return signalPassFailure();
 
     for (func::FuncOp function : functions) {
       function.walk([](GenericOp program) { separateOutputs(program); });

@@ -183,8 +183,12 @@ def NormResultsToDestinationsPass : Pass<"norm-results-to-destinations", "::mlir
     output operand of a program whose previous content counts is copied first,
     so that no argument is ever written.
 
-    Attributes of results are dropped. Results that aren't ranked tensors,
-    functions of several blocks and calls are errors.
+    A result that is split into more dims at the end is computed before the
+    split, in a view of its destination.
+
+    Attributes of results are dropped. Errors: results that aren't ranked
+    tensors of numbers, functions of several blocks, calls, constants of several
+    values, and ops on tensors that are neither programs nor reshapes.
 
     Example:
 
@@ -203,7 +207,8 @@ def NormResultsToDestinationsPass : Pass<"norm-results-to-destinations", "::mlir
     ```
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
-    "::mlir::norm::NormDialect", "::mlir::tensor::TensorDialect"];
+    "::mlir::memref::MemRefDialect", "::mlir::norm::NormDialect",
+    "::mlir::tensor::TensorDialect"];
 }
 
 def NormBufferizePass : Pass<"norm-bufferize", "::mlir::ModuleOp"> {
