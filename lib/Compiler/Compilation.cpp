@@ -59,8 +59,8 @@ llvm::Error Compilation::checkOptions() {
 
 llvm::Error Compilation::parse() {
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text, fileName),
-                             llvm::SMLoc());
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(text, fileName), llvm::SMLoc());
   module = parseSourceFile<ModuleOp>(sources, ParserConfig(context));
   if (!module)
     return diagnostics.takeError("expects an MLIR module");
@@ -175,8 +175,9 @@ llvm::Error Compilation::lowerToTiled() {
 }
 
 llvm::Error Compilation::lowerToKernels() {
-  if (llvm::Error error = runPasses(*module, gpu ? mlir::norm::buildGPUPipeline
-                                                 : mlir::norm::buildHostPipeline))
+  if (llvm::Error error =
+          runPasses(*module, gpu ? mlir::norm::buildGPUPipeline
+                                 : mlir::norm::buildHostPipeline))
     return error;
   if (failed(buildManifest(entry, signature, manifest)))
     return diagnostics.takeError("the launches can't be described");
@@ -251,8 +252,9 @@ Operation *Compilation::gpuModule() {
 }
 
 llvm::Error Compilation::makeNoKernelError() const {
-  return llvm::createStringError(fileName + ": error: expects a computation "
-                                            "in '" +
+  return llvm::createStringError(fileName +
+                                 ": error: expects a computation "
+                                 "in '" +
                                  manifest.entry + "' but got none");
 }
 

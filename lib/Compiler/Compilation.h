@@ -47,9 +47,8 @@ private:
   llvm::Expected<std::string> generateCode();
   llvm::Expected<std::string> printLLVM();
 
-  llvm::Error
-  runPasses(mlir::ModuleOp module,
-            llvm::function_ref<void(mlir::OpPassManager &)> build);
+  llvm::Error runPasses(mlir::ModuleOp module,
+                        llvm::function_ref<void(mlir::OpPassManager &)> build);
   /// Whether the code is an object for the host.
   bool isForHost() const { return !gpu || options.emulate; }
   llvm::Error makeNoKernelError() const;

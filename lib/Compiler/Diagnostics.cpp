@@ -38,7 +38,8 @@ static llvm::StringRef printSeverity(mlir::DiagnosticSeverity severity) {
 
 DiagnosticCollector::DiagnosticCollector(mlir::MLIRContext *context,
                                          llvm::StringRef fileName)
-    : fileName(fileName), handler(context, [this](mlir::Diagnostic &diagnostic) {
+    : fileName(fileName),
+      handler(context, [this](mlir::Diagnostic &diagnostic) {
         collect(diagnostic);
         return mlir::success();
       }) {}

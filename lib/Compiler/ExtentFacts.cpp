@@ -75,7 +75,8 @@ static void joinEmpty(ExtentClasses &classes, tensor::EmptyOp op) {
     auto dim = op.getDynamicSizes()[next++].getDefiningOp<tensor::DimOp>();
     std::optional<int64_t> from = dim ? dim.getConstantIndex() : std::nullopt;
     if (from)
-      classes.join(classes.axis(op, axis), classes.axis(dim.getSource(), *from));
+      classes.join(classes.axis(op, axis),
+                   classes.axis(dim.getSource(), *from));
   }
 }
 
@@ -105,7 +106,9 @@ static void joinOp(ExtentClasses &classes, Operation *op) {
                    classes.axis(cast.getSource(), axis));
 }
 
-std::vector<ExtentSources> (::norm::findEqualExtents)(func::FuncOp function) {
+namespace norm {
+
+std::vector<ExtentSources> findEqualExtents(func::FuncOp function) {
   ExtentClasses classes;
   function.walk([&](Operation *op) { joinOp(classes, op); });
 
@@ -131,3 +134,5 @@ std::vector<ExtentSources> (::norm::findEqualExtents)(func::FuncOp function) {
   }
   return result;
 }
+
+} // namespace norm

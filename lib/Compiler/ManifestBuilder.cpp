@@ -21,14 +21,6 @@ using mlir::norm_tile::KernelParam;
 using mlir::norm_tile::LaunchOp;
 using mlir::norm_tile::VariantAttr;
 
-std::optional<DType> (::norm::toDType)(Type type) {
-  if (type.isIndex())
-    return DType::I64;
-  std::string text;
-  llvm::raw_string_ostream(text) << type;
-  return parseDType(text);
-}
-
 /// `#norm.schedule<...>` as it's written.
 static std::string printAttribute(Attribute attribute) {
   std::string text;
@@ -41,7 +33,7 @@ namespace {
 class ManifestBuilder {
 public:
   ManifestBuilder(func::FuncOp entry, const EntrySignature &signature,
-          Manifest &manifest)
+                  Manifest &manifest)
       : entry(entry), signature(signature), manifest(manifest) {}
 
   LogicalResult run();
@@ -133,7 +125,8 @@ LogicalResult ManifestBuilder::addArgument(BlockArgument value) {
 }
 
 /// Where a dynamic extent of a temporary comes from.
-FailureOr<TemporaryExtent> ManifestBuilder::traceExtent(Operation *user, Value extent) {
+FailureOr<TemporaryExtent> ManifestBuilder::traceExtent(Operation *user,
+                                                        Value extent) {
   IntegerAttr constant;
   if (matchPattern(extent, m_Constant(&constant)))
     return TemporaryExtent(constant.getInt());
@@ -213,8 +206,8 @@ void ManifestBuilder::addBuffers(LaunchOp launch, Kernel &kernel) {
 }
 
 FailureOr<Param> ManifestBuilder::describeParam(LaunchOp launch,
-                                        const KernelParam &param,
-                                        const Kernel &kernel) {
+                                                const KernelParam &param,
+                                                const Kernel &kernel) {
   switch (param.kind) {
   case KernelParam::Rows:
     return Param::extent(kernel.rows.buffer, kernel.rows.dims);
@@ -324,8 +317,19 @@ LogicalResult ManifestBuilder::addKernel(LaunchOp launch) {
   return success();
 }
 
-LogicalResult (::norm::buildManifest)(func::FuncOp entry,
-                                  const EntrySignature &signature,
-                                  Manifest &manifest) {
+namespace norm {
+
+std::optional<DType> toDType(Type type) {
+  if (type.isIndex())
+    return DType::I64;
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return parseDType(text);
+}
+
+LogicalResult buildManifest(func::FuncOp entry, const EntrySignature &signature,
+                            Manifest &manifest) {
   return ManifestBuilder(entry, signature, manifest).run();
 }
+
+} // namespace norm

@@ -136,8 +136,7 @@ void mlir::norm::buildNormToEmulatedPipeline(OpPassManager &pm,
 
 namespace {
 /// The options as the command line has them.
-struct CommandLineOptions
-    : public PassPipelineOptions<CommandLineOptions> {
+struct CommandLineOptions : public PassPipelineOptions<CommandLineOptions> {
   Option<std::string> target{*this, "target",
                              llvm::cl::desc("host, or sm_80 to sm_121"),
                              llvm::cl::init("host")};

@@ -45,8 +45,10 @@ static constexpr PtxRelease kPtxReleases[] = {
 llvm::ArrayRef<GPUTarget> norm::gpuTargets() { return kGPUTargets; }
 
 const GPUTarget *norm::findGPUTarget(llvm::StringRef name) {
-  const GPUTarget *found = llvm::find_if(
-      kGPUTargets, [&](const GPUTarget &target) { return target.name == name; });
+  const GPUTarget *found =
+      llvm::find_if(kGPUTargets, [&](const GPUTarget &target) {
+        return target.name == name;
+      });
   return found == std::end(kGPUTargets) ? nullptr : found;
 }
 

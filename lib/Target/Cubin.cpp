@@ -30,7 +30,8 @@ std::optional<std::string> norm::findPtxas() {
     return *path;
   llvm::SmallVector<std::string, 3> folders;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (std::optional<std::string> home = llvm::sys::Process::GetEnv(variable)) {
+    if (std::optional<std::string> home =
+            llvm::sys::Process::GetEnv(variable)) {
       llvm::SmallString<128> folder(*home);
       llvm::sys::path::append(folder, "bin");
       folders.push_back(folder.str().str());
@@ -168,8 +169,8 @@ llvm::Expected<Cubin> norm::assembleCubin(llvm::StringRef ptx,
     return std::move(error);
 
   std::string arch = "-arch=" + chip.str();
-  llvm::StringRef arguments[] = {program,        arch, "-v", "-o",
-                                 output.path(), input.path()};
+  llvm::StringRef arguments[] = {program, arch,          "-v",
+                                 "-o",    output.path(), input.path()};
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(), log.path(),
                                                 log.path()};
   std::string message;

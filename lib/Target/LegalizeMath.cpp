@@ -1,4 +1,5 @@
-//===- LegalizeMath.cpp - Only exactly rounded math ------------------------===//
+//===- LegalizeMath.cpp - Only exactly rounded math
+//------------------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -100,9 +101,9 @@ private:
   }
 
   LogicalResult reject(Operation *op) {
-    return op->emitError() << "target " << target
-                           << " has no exactly rounded '" << op->getName()
-                           << "' on " << op->getOperand(0).getType();
+    return op->emitError() << "target " << target << " has no exactly rounded '"
+                           << op->getName() << "' on "
+                           << op->getOperand(0).getType();
   }
 
   void dropFastMath(Operation *op) {

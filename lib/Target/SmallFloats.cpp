@@ -61,11 +61,11 @@ static Value roundToBrain(Emitter &emit, OpBuilder &builder, Value x) {
   Value last = emit.make<arith::AndIOp>(
       emit.make<arith::ShRUIOp>(bits, sixteen), emit.constant(i32, 1));
   Value half = emit.make<arith::AddIOp>(last, emit.constant(i32, 0x7fff));
-  Value rounded = emit.make<arith::ShRUIOp>(
-      emit.make<arith::AddIOp>(bits, half), sixteen);
+  Value rounded =
+      emit.make<arith::ShRUIOp>(emit.make<arith::AddIOp>(bits, half), sixteen);
   Value isNaN = emit.make<arith::CmpFOp>(arith::CmpFPredicate::UNO, x, x);
-  Value result = emit.make<arith::SelectOp>(
-      isNaN, emit.constant(i32, 0x7fc0), rounded);
+  Value result =
+      emit.make<arith::SelectOp>(isNaN, emit.constant(i32, 0x7fc0), rounded);
   return emit.bitcast(builder.getBF16Type(),
                       emit.convert<arith::TruncIOp>(i16, result));
 }
@@ -81,8 +81,8 @@ static Value roundToOdd(Emitter &emit, OpBuilder &builder, Value x) {
 
   // Towards zero: the magnitude of the nearest one is too large where it's
   // beyond x, seen from zero.
-  Value zero = emit.bitcast(
-      builder.getF64Type(), emit.constant(builder.getI64Type(), 0));
+  Value zero = emit.bitcast(builder.getF64Type(),
+                            emit.constant(builder.getI64Type(), 0));
   Value isNegative =
       emit.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, zero);
   Value below = emit.make<arith::CmpFOp>(arith::CmpFPredicate::OLT, back, x);
@@ -121,8 +121,8 @@ static void expandExtension(IRRewriter &rewriter, arith::ExtFOp op) {
   rewriter.setInsertionPoint(op);
   Emitter emit(rewriter, op.getLoc(), op.getType());
   Type i32 = rewriter.getI32Type();
-  Value bits = emit.convert<arith::ExtUIOp>(
-      i32, emit.bitcast(rewriter.getI16Type(), x));
+  Value bits =
+      emit.convert<arith::ExtUIOp>(i32, emit.bitcast(rewriter.getI16Type(), x));
   bits = emit.make<arith::ShLIOp>(bits, emit.constant(i32, 16));
   Value result = emit.bitcast(rewriter.getF32Type(), bits);
   if (getElementTypeOrSelf(op.getType()).isF64())
@@ -155,12 +155,12 @@ static bool isBrainArithmetic(Operation *op) {
 }
 
 LogicalResult mlir::norm::expandSmallFloats(Operation *root) {
-  bool hasArithmetic =
-      root->walk([](Operation *op) {
-            return isBrainArithmetic(op) ? WalkResult::interrupt()
-                                         : WalkResult::advance();
-          })
-          .wasInterrupted();
+  bool hasArithmetic = root->walk([](Operation *op) {
+                             return isBrainArithmetic(op)
+                                        ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+                           })
+                           .wasInterrupted();
   if (hasArithmetic && failed(emulateBrainArithmetic(root)))
     return failure();
 

@@ -66,9 +66,9 @@ struct NormTranslateToPTXPass
     auto targetAttr = NVVM::NVVMTargetAttr::get(
         &getContext(), /*optLevel=*/2, "nvptx64-nvidia-cuda", target,
         "+ptx" + std::to_string(version));
-    auto object = gpu::ObjectAttr::get(targetAttr,
-                                       gpu::CompilationTarget::Assembly,
-                                       builder.getStringAttr(*ptx));
+    auto object =
+        gpu::ObjectAttr::get(targetAttr, gpu::CompilationTarget::Assembly,
+                             builder.getStringAttr(*ptx));
     gpu::BinaryOp::create(builder, module.getLoc(), module.getName(),
                           /*offloadingHandler=*/Attribute(),
                           ArrayRef<Attribute>{object});

@@ -221,12 +221,12 @@ static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
     llvm::outs().flush();
     std::error_code code = llvm::outs().error();
     llvm::outs().clear_error();
-    return code ? llvm::createStringError("can't write to the standard output: " +
-                                          code.message())
+    return code ? llvm::createStringError(
+                      "can't write to the standard output: " + code.message())
                 : llvm::Error::success();
   }
-  llvm::Error error = llvm::writeToOutput(
-      path, [&](llvm::raw_ostream &stream) -> llvm::Error {
+  llvm::Error error =
+      llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) -> llvm::Error {
         stream << content;
         return llvm::Error::success();
       });

@@ -29,10 +29,10 @@ struct GPUTarget {
   /// The PTX version that code is written in unless another is asked for: the
   /// first one that knows the architecture, but 8.0 at least. 80 is PTX 8.0.
   unsigned ptxVersion;
-  unsigned sharedPerCta;     ///< bytes of shared memory that a CTA may ask for
-  unsigned sharedPerSm;      ///< bytes of shared memory of an SM
-  unsigned threadsPerSm;     ///< resident threads
-  unsigned ctasPerSm;        ///< resident CTAs
+  unsigned sharedPerCta; ///< bytes of shared memory that a CTA may ask for
+  unsigned sharedPerSm;  ///< bytes of shared memory of an SM
+  unsigned threadsPerSm; ///< resident threads
+  unsigned ctasPerSm;    ///< resident CTAs
   unsigned threadsPerCta = 1024;
   unsigned registersPerSm = 65536;
 };

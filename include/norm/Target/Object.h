@@ -35,8 +35,8 @@ llvm::Expected<std::string> translateToLLVM(ModuleOp module,
                                             const HostOptions &options = {});
 
 /// The assembly of the object, as text.
-llvm::Expected<std::string> translateToAssembly(ModuleOp module,
-                                                const HostOptions &options = {});
+llvm::Expected<std::string>
+translateToAssembly(ModuleOp module, const HostOptions &options = {});
 
 } // namespace norm
 } // namespace mlir

@@ -27,8 +27,8 @@ struct PTXOptions {
 
 /// The PTX text of `module`, whose content must be in the LLVM and NVVM
 /// dialects. Arithmetic is kept as written: nothing is contracted, reassociated
-/// or flushed. An unknown chip or version, an instruction that the chip lacks, a
-/// call of a function that isn't defined, and a failure inside of LLVM are
+/// or flushed. An unknown chip or version, an instruction that the chip lacks,
+/// a call of a function that isn't defined, and a failure inside of LLVM are
 /// errors.
 llvm::Expected<std::string> translateToPTX(gpu::GPUModuleOp module,
                                            const PTXOptions &options);

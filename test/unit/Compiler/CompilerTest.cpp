@@ -60,7 +60,9 @@ TEST(Compiler, MakesObjects) {
   Compiler compiler;
   auto artifact = compiler.compile(kSoftmax, "input.mlir", forTarget("host"));
   ASSERT_TRUE(bool(artifact)) << llvm::toString(artifact.takeError());
-  EXPECT_TRUE(llvm::StringRef(artifact->code).starts_with("\x7f" "ELF"));
+  EXPECT_TRUE(llvm::StringRef(artifact->code)
+                  .starts_with("\x7f"
+                               "ELF"));
   EXPECT_EQ(artifact->manifest.target, "host");
   EXPECT_EQ(artifact->manifest.ptx, "");
   EXPECT_FALSE(bool(verifyManifest(artifact->manifest)));
@@ -72,8 +74,7 @@ TEST(Compiler, KeepsNothingOfAnotherCompilation) {
   std::string first;
   for (llvm::StringRef target : {"sm_90", "host", "sm_80", "sm_90"}) {
     errorOf(compiler, kUnknownOp, forTarget(target));
-    auto artifact =
-        compiler.compile(kSoftmax, "input.mlir", forTarget(target));
+    auto artifact = compiler.compile(kSoftmax, "input.mlir", forTarget(target));
     ASSERT_TRUE(bool(artifact)) << llvm::toString(artifact.takeError());
     if (target == "sm_90") {
       if (first.empty())
@@ -113,8 +114,8 @@ TEST(Compiler, ErrorsOfOptions) {
 
 TEST(Compiler, PrintsLevels) {
   Compiler compiler;
-  auto text = compiler.print(kSoftmax, "input.mlir", forTarget("host"),
-                             Level::Program);
+  auto text =
+      compiler.print(kSoftmax, "input.mlir", forTarget("host"), Level::Program);
   ASSERT_TRUE(bool(text)) << llvm::toString(text.takeError());
   EXPECT_NE(text->find("norm.generic"), std::string::npos);
   auto none =

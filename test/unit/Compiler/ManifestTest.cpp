@@ -68,15 +68,12 @@ func.func @main(%x: tensor<?x?xbf16>, %w: tensor<?xf32>) -> (tensor<?x?xbf16>, t
 
   using Dim = std::optional<BufferDim>;
   EXPECT_TRUE(manifest.arguments[0].equals.empty());
-  EXPECT_EQ(manifest.arguments[1].equals,
-            (std::vector<Dim>{BufferDim{0, 1}}));
+  EXPECT_EQ(manifest.arguments[1].equals, (std::vector<Dim>{BufferDim{0, 1}}));
   EXPECT_EQ(manifest.arguments[2].equals,
             (std::vector<Dim>{BufferDim{0, 0}, BufferDim{0, 1}}));
-  EXPECT_EQ(manifest.arguments[3].equals,
-            (std::vector<Dim>{BufferDim{0, 0}}));
+  EXPECT_EQ(manifest.arguments[3].equals, (std::vector<Dim>{BufferDim{0, 0}}));
   EXPECT_EQ(manifest.arguments[2].role, ArgumentRole::Output);
-  EXPECT_EQ(manifest.arguments[0].strides,
-            (std::vector<int64_t>{kDynamic, 1}));
+  EXPECT_EQ(manifest.arguments[0].strides, (std::vector<int64_t>{kDynamic, 1}));
   EXPECT_EQ(manifest.arguments[1].strides, (std::vector<int64_t>{1}));
 }
 

@@ -65,12 +65,14 @@ TEST(Cubin, ReportsAMissingAssembler) {
 TEST(Cubin, Assembles) {
   if (!findPtxas())
     GTEST_SKIP() << "no assembler here";
-  llvm::Expected<Cubin> cubin = assembleCubin(
-      ".version 8.0\n.target sm_90\n.address_size 64\n"
-      ".visible .entry nothing() { ret; }\n",
-      "sm_90");
+  llvm::Expected<Cubin> cubin =
+      assembleCubin(".version 8.0\n.target sm_90\n.address_size 64\n"
+                    ".visible .entry nothing() { ret; }\n",
+                    "sm_90");
   ASSERT_TRUE(bool(cubin)) << llvm::toString(cubin.takeError());
-  EXPECT_TRUE(llvm::StringRef(cubin->code).starts_with("\x7f" "ELF"));
+  EXPECT_TRUE(llvm::StringRef(cubin->code)
+                  .starts_with("\x7f"
+                               "ELF"));
   ASSERT_TRUE(cubin->find("nothing"));
   EXPECT_EQ(cubin->find("nothing")->spillBytes, 0u);
   EXPECT_FALSE(cubin->find("something"));

@@ -29,8 +29,7 @@ struct HostLoop {
 
 /// Compiles the loop for the host and runs it over elements given as bits.
 /// Returns the bits of the outputs.
-std::vector<uint64_t> run(const HostLoop &loop,
-                          const std::vector<uint64_t> &a,
+std::vector<uint64_t> run(const HostLoop &loop, const std::vector<uint64_t> &a,
                           const std::vector<uint64_t> &b = {});
 
 } // namespace norm::test

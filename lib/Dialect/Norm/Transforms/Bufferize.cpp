@@ -41,8 +41,8 @@ makeOptions(llvm::DenseMap<Operation *, llvm::DenseSet<Type>> &pitched) {
                             pitched[function].contains(Type(type))));
       };
   options.unknownTypeConverterFn =
-      [](TensorType type, Attribute, const bufferization::BufferizationOptions &)
-      -> BaseMemRefType {
+      [](TensorType type, Attribute,
+         const bufferization::BufferizationOptions &) -> BaseMemRefType {
     return MemRefType::get(type.getShape(), type.getElementType());
   };
   return options;
@@ -61,10 +61,10 @@ static void protectArguments(ModuleOp module) {
 static LogicalResult finishCopies(ModuleOp module) {
   WalkResult result = module.walk([](memref::CopyOp copy) {
     if (copy.getSource() != copy.getTarget()) {
-      copy->emitError("expects every value to be computed where it's needed but "
-                      "needs a copy from ")
-          << copy.getSource().getType() << " to "
-          << copy.getTarget().getType();
+      copy->emitError(
+          "expects every value to be computed where it's needed but "
+          "needs a copy from ")
+          << copy.getSource().getType() << " to " << copy.getTarget().getType();
       return WalkResult::interrupt();
     }
     copy->erase();
@@ -97,7 +97,8 @@ struct NormBufferizePass
       pitched[function] = findPitchedTypes(function);
     bufferization::OneShotBufferizationOptions options = makeOptions(pitched);
     bufferization::BufferizationState state;
-    if (failed(bufferization::runOneShotModuleBufferize(module, options, state)))
+    if (failed(
+            bufferization::runOneShotModuleBufferize(module, options, state)))
       return signalPassFailure();
     bufferization::removeBufferizationAttributesInModule(module);
     if (failed(finishCopies(module)))

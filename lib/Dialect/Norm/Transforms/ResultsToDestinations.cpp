@@ -135,7 +135,8 @@ static LogicalResult checkSignature(func::FuncOp function) {
       element = cast<ShapedType>(type).getElementType();
     if (!isScalar(element))
       return function.emitError("expects argument ")
-             << index << " to be a number or a ranked tensor of numbers but got "
+             << index
+             << " to be a number or a ranked tensor of numbers but got "
              << type;
   }
   return success();
