@@ -299,28 +299,36 @@ static int64_t bytesOf(Type type) {
   return type.isIndex() ? 8 : (type.getIntOrFloatBitWidth() + 7) / 8;
 }
 
+int64_t mlir::norm::naturalLeaf(GenericOp program) {
+  // Of what is read: other operands don't change a row's sums.
+  int64_t narrowest = 0;
+  for (BlockArgument arg : program.getBlock()->getArguments()) {
+    if (program.getMap(arg.getArgNumber()).getNumResults() !=
+            program.getNumDims() ||
+        arg.use_empty())
+      continue;
+    int64_t bytes = bytesOf(arg.getType());
+    narrowest = narrowest ? std::min(narrowest, bytes) : bytes;
+  }
+  return ::norm::leafFor(narrowest ? narrowest : 4);
+}
+
 ::norm::ProgramFacts Program::facts() const {
   ::norm::ProgramFacts facts;
   facts.columns = columns;
   facts.phases = numExchanges + 1;
   GenericOp generic = op;
-  // Of what is read: other operands don't change a row's sums.
-  int64_t narrowest = 0;
-  for (BlockArgument arg : generic.getBlock()->getArguments()) {
-    if (accesses[arg.getArgNumber()] != Access::Full)
-      continue;
-    if (arg.use_empty())
-      continue;
-    int64_t bytes = bytesOf(arg.getType());
-    narrowest = narrowest ? std::min(narrowest, bytes) : bytes;
-  }
-  facts.leaf = ::norm::leafFor(narrowest ? narrowest : 4);
+  facts.leaf = naturalLeaf(generic);
   if (std::optional<OrderAttr> order = generic.getOrder()) {
     facts.leaf = order->getLeaf();
     facts.lanes = order->getLanes();
   }
   facts.heldBytes = 0;
-  for (Value value : valuesToHold())
-    facts.heldBytes += bytesOf(value.getType());
+  for (unsigned phase = 0; phase < std::max(numExchanges, 1u); ++phase) {
+    int64_t bytes = 0;
+    for (Value value : valuesToHold(phase))
+      bytes += bytesOf(value.getType());
+    facts.heldBytes = std::max(facts.heldBytes, bytes);
+  }
   return facts;
 }

@@ -211,7 +211,8 @@ func.func @statistic_of_conversion(%x: tensor<4x8xf16>, %e: tensor<4x8xf32>,
                                    %d: tensor<4xf32>) -> tensor<4xf32> {
   // CHECK-NEXT: %{{.*}} = norm.generic (row, col)
   // CHECK-NEXT: ins(%[[A:.*]] = %[[X]][row, col] : tensor<4x8xf16>)
-  // CHECK-NEXT: outs(%{{.*}} = %[[D]][row] : tensor<4xf32>) attributes {name = "ext_max"} {
+  // The order stays that of the f32 values which were reduced.
+  // CHECK-NEXT: outs(%{{.*}} = %[[D]][row] : tensor<4xf32>) attributes {name = "ext_max", order = #norm.order<leaf = 4, lanes = 1024>} {
   // CHECK-NEXT: %[[F:.*]] = arith.extf %[[A]] : f16 to f32
   // CHECK-NEXT: %[[R:.*]] = norm.reduce max %[[F]] over [col] : f32
   // CHECK-NEXT: norm.yield %[[R]] : f32

@@ -5,7 +5,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-// RUN: norm-opt %s --norm-rewrite-welford | FileCheck %s
+// RUN: norm-opt %s --norm-rewrite-welford=online-from=0 | FileCheck %s
+// RUN: norm-opt %s --norm-rewrite-welford=online-from=9 | FileCheck %s --check-prefix=SHORT
+
+// Rows of 8 columns are short of 9.
+// SHORT-NOT: max_expsum %
 
 // CHECK-LABEL: func.func @welford
 func.func @welford(%x: tensor<?x8xbf16>, %y0: tensor<?x8xf32>)
@@ -182,13 +186,14 @@ func.func @maxnum(%x: tensor<?x8xf32>, %y0: tensor<?xf32>) -> tensor<?xf32> {
   return %y : tensor<?xf32>
 }
 
-// A program with an order is final.
+// A program with a schedule is final.
 // CHECK-LABEL: func.func @ordered
 func.func @ordered(%x: tensor<?x8xf32>, %y0: tensor<?xf32>) -> tensor<?xf32> {
   // CHECK-NOT: max_expsum
   %y = norm.generic (row, col) ins(%a = %x[row, col] : tensor<?x8xf32>)
       outs(%o = %y0[row] : tensor<?xf32>)
-      attributes {order = #norm.order<leaf = 4, lanes = 1024>} {
+      attributes {order = #norm.order<leaf = 4, lanes = 1024>,
+                  schedule = #norm.schedule<threads = 32>} {
     %max = norm.reduce max %a over [col] : f32
     %d = arith.subf %a, %max : f32
     %e = math.exp %d : f32

@@ -49,15 +49,21 @@ public:
   }
   /// The reductions whose operand is ready in `phase`.
   SmallVector<ReduceOp> reductionsOf(unsigned phase) const;
-  /// Values of phase 0 to keep for later phases, so that each input is read
-  /// once and the fewest bits are held: inputs, or values computed from them.
-  llvm::SetVector<Value> valuesToHold() const;
+  /// Values to keep from `phase` for later phases. From the first phase, so
+  /// that each input is read once and the fewest bits are held: inputs, or
+  /// values computed from them. From a later one, what would take long to
+  /// compute again.
+  llvm::SetVector<Value> valuesToHold(unsigned phase) const;
   /// Column operands that are first needed after the first exchange.
   SmallVector<BlockArgument> columnOperandsToPrefetch() const;
   /// What the cost model looks at.
   ::norm::ProgramFacts facts() const;
 
 private:
+  llvm::SetVector<Value> valuesToHoldFromFirst() const;
+  /// Ops on columns that computing `value` takes, beginning with what the first
+  /// phase holds.
+  unsigned countOps(Value value, llvm::DenseSet<Value> &seen) const;
   int64_t frontierBits(const llvm::SetVector<Value> &held,
                        llvm::SetVector<Value> &frontier) const;
   void collectFrontier(Value value, const llvm::SetVector<Value> &held,
@@ -69,6 +75,10 @@ private:
   llvm::DenseMap<Value, uint64_t> supports;
   uint64_t columnMask = 0;
 };
+
+/// Columns per leaf of a program's reductions where nothing else is said: one
+/// 16-byte access to the narrowest input that varies on all dims.
+int64_t naturalLeaf(GenericOp program);
 
 } // namespace mlir::norm
 

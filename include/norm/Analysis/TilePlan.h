@@ -18,6 +18,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace norm {
 
@@ -66,6 +68,13 @@ struct TilePlan {
   bool isFull(int64_t iteration, int64_t block) const;
   /// Whether some thread's chunk of this step holds a column.
   bool isLive(int64_t iteration, int64_t block) const;
+  /// Columns that virtual lanes `v`, `v + half` hold, for every `v < half`,
+  /// once lanes that are `2 * half` apart are combined. For static rows.
+  std::vector<std::pair<int64_t, int64_t>> countsAt(int64_t half) const;
+  /// Columns that each thread's lane of a block holds before its leaf of
+  /// `iteration`, and in that leaf. For static rows and one lane per step.
+  std::vector<std::pair<int64_t, int64_t>> countsAt(int64_t iteration,
+                                                    int64_t block) const;
   /// Whether a chunk can hold columns on both sides of the row's end.
   bool hasPartialChunk() const;
 };

@@ -89,7 +89,8 @@ void GPULowering::halveInShared(ExchangeStartOp op) {
       ReduceEmitter emitter = emitterOf(partial);
       ArrayRef<Value> memory = exchangeBuffers[partial];
       ReduceState combined = emitter.combine(loadState(memory, position),
-                                             loadState(memory, other));
+                                             loadState(memory, other),
+                                             casesAtHalf(half));
       storeState(memory, position, combined, emitter);
     }
   }
@@ -125,7 +126,7 @@ ReduceState GPULowering::acrossWarp(ReduceState state,
     for (Value part : state.parts)
       other.parts.push_back(shuffle(b, loc, part, offset, width));
     if (emitter.isSymmetric()) {
-      state = emitter.combine(state, other);
+      state = emitter.combine(state, other, casesAtHalf(half));
       continue;
     }
     // The lower lane's state comes first on both sides.
@@ -140,7 +141,7 @@ ReduceState GPULowering::acrossWarp(ReduceState state,
       second.parts.push_back(
           arith::SelectOp::create(b, loc, isUpper, mine, theirs));
     }
-    state = emitter.combine(first, second);
+    state = emitter.combine(first, second, casesAtHalf(half));
   }
   return state;
 }
@@ -170,7 +171,8 @@ SmallVector<ReduceState> GPULowering::finishExchange(ExchangeStartOp op) {
       }
       for (size_t half = all.size() / 2; half >= 1; half /= 2)
         for (size_t warp = 0; warp < half; ++warp)
-          all[warp] = emitter.combine(all[warp], all[warp + half]);
+          all[warp] = emitter.combine(all[warp], all[warp + half],
+                                      casesAtHalf(32 * half));
       state = all.front();
     }
     results.push_back(acrossWarp(state, emitter));

@@ -68,6 +68,9 @@ private:
   Chunk constantChunk(int64_t iteration, int64_t block);
   Chunk dynamicChunk(Value base, int64_t block, bool masked);
   void maskChunk(Chunk &chunk);
+  /// The counts that a combine can meet; nothing where columns are dynamic.
+  template <typename... Ts> SmallVector<Counts> casesAt(Ts... at);
+  SmallVector<Counts> casesAtHalf(int64_t half);
   void combineBlocks(norm_tile::PhaseOp phase,
                      MutableArrayRef<SmallVector<ReduceState>> blocks);
   // Memory.

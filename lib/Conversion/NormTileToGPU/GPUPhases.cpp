@@ -223,6 +223,20 @@ LogicalResult GPULowering::lowerPhase(PhaseOp phase) {
   return isUnrolled() ? lowerUnrolled(phase) : lowerRolled(phase);
 }
 
+template <typename... Ts> SmallVector<Counts> GPULowering::casesAt(Ts... at) {
+  SmallVector<Counts> cases;
+  if (plan.isDynamic())
+    return cases;
+  for (Counts counts : plan.countsAt(at...))
+    if (!llvm::is_contained(cases, counts))
+      cases.push_back(counts);
+  return cases;
+}
+
+SmallVector<Counts> GPULowering::casesAtHalf(int64_t half) {
+  return casesAt(half);
+}
+
 /// Combines a thread's blocks of lanes by halving and keeps the states.
 void GPULowering::combineBlocks(
     PhaseOp phase, MutableArrayRef<SmallVector<ReduceState>> blocks) {
@@ -233,7 +247,8 @@ void GPULowering::combineBlocks(
       for (int64_t block = 0; block < half; ++block)
         if (block + half < count)
           blocks[block][i] =
-              emitter.combine(blocks[block][i], blocks[block + half][i]);
+              emitter.combine(blocks[block][i], blocks[block + half][i],
+                              casesAtHalf(half * threads()));
     states[partial] = count ? blocks[0][i] : emitter.identity(0);
   }
 }
@@ -252,7 +267,8 @@ LogicalResult GPULowering::lowerUnrolled(PhaseOp phase) {
     }
     for (auto [i, partial] : llvm::enumerate(phase.getPartials()))
       blocks[block][i] =
-          emitterOf(partial).combine(blocks[block][i], (*leaves)[i]);
+          emitterOf(partial).combine(blocks[block][i], (*leaves)[i],
+                                     casesAt(iteration, block));
   }
   combineBlocks(phase, blocks);
   return success();

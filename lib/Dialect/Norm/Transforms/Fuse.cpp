@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "norm/Analysis/Program.h"
 #include "norm/Dialect/Norm/Transforms/Passes.h"
 
 #include "ProgramFusion.h"
@@ -21,20 +22,37 @@ using namespace mlir;
 using namespace mlir::norm;
 
 namespace {
-struct NormFusePass : public norm::impl::NormFusePassBase<NormFusePass> {
+struct NormFusePass : public mlir::norm::impl::NormFusePassBase<NormFusePass> {
   using Base::Base;
   void runOnOperation() override;
 
 private:
-  void fuseProducers(RewriterBase &rewriter, GenericOp consumer);
+  GenericOp
+  fuseOne(RewriterBase &rewriter, GenericOp consumer,
+          SmallVectorImpl<std::pair<GenericOp, std::string>> &reasons);
+  GenericOp fuseProducers(RewriterBase &rewriter, GenericOp consumer);
+  int64_t leafOf(GenericOp program);
+
+  /// Leaf of the reductions of each program before anything was fused with it,
+  /// 0 for a program without.
+  llvm::DenseMap<Operation *, int64_t> leaves;
 };
 } // namespace
 
+// What a reduction streams fixes its order. A cast fused in front of it streams
+// something narrower, and must not change its bits.
+int64_t NormFusePass::leafOf(GenericOp program) {
+  auto [entry, isNew] = leaves.try_emplace(program, 0);
+  if (isNew && !program.getBody().getOps<ReduceOp>().empty())
+    entry->second = naturalLeaf(program);
+  return entry->second;
+}
+
 /// Fuses one producer that can be fused; gives the reasons why the others
 /// can't if there is none.
-static GenericOp
-fuseOne(RewriterBase &rewriter, GenericOp consumer,
-        SmallVectorImpl<std::pair<GenericOp, std::string>> &reasons) {
+GenericOp NormFusePass::fuseOne(
+    RewriterBase &rewriter, GenericOp consumer,
+    SmallVectorImpl<std::pair<GenericOp, std::string>> &reasons) {
   llvm::SmallSetVector<Operation *, 4> producers;
   for (Value operand : consumer->getOperands())
     if (auto producer = operand.getDefiningOp<GenericOp>())
@@ -43,19 +61,30 @@ fuseOne(RewriterBase &rewriter, GenericOp consumer,
   for (Operation *op : producers) {
     auto producer = cast<GenericOp>(op);
     std::string reason;
-    if (auto fusion = ProgramFusion::match(producer, consumer, reason))
-      return fusion->apply(rewriter);
+    int64_t above = leafOf(producer), below = leafOf(consumer);
+    if (above && below && above != below) {
+      reasons.emplace_back(producer, "their reductions have different orders");
+      continue;
+    }
+    if (auto fusion = ProgramFusion::match(producer, consumer, reason)) {
+      leaves.erase(producer);
+      leaves.erase(consumer);
+      GenericOp fused = fusion->apply(rewriter);
+      leaves[fused] = std::max(above, below);
+      return fused;
+    }
     reasons.emplace_back(producer, std::move(reason));
   }
   return nullptr;
 }
 
-void NormFusePass::fuseProducers(RewriterBase &rewriter, GenericOp consumer) {
+GenericOp NormFusePass::fuseProducers(RewriterBase &rewriter,
+                                      GenericOp consumer) {
   SmallVector<std::pair<GenericOp, std::string>> reasons;
   while (GenericOp fused = fuseOne(rewriter, consumer, reasons))
     consumer = fused;
   if (!explain)
-    return;
+    return consumer;
   for (auto &[producer, reason] : reasons) {
     InFlightDiagnostic remark = consumer.emitRemark()
                                 << "not fused with producer '"
@@ -63,6 +92,7 @@ void NormFusePass::fuseProducers(RewriterBase &rewriter, GenericOp consumer) {
                                 << "': " << reason;
     remark.attachNote(producer.getLoc()) << "the producer";
   }
+  return consumer;
 }
 
 /// Erases ops of a kind that are without use, users before what they use.
@@ -82,8 +112,15 @@ void NormFusePass::runOnOperation() {
   SmallVector<GenericOp> consumers;
   root->walk([&](GenericOp op) { consumers.push_back(op); });
   // A consumer swallows producers above it only, none of which comes again.
+  leaves.clear();
   for (GenericOp consumer : consumers)
-    fuseProducers(rewriter, consumer);
+    leafOf(consumer);
+  for (GenericOp consumer : consumers) {
+    GenericOp fused = fuseProducers(rewriter, consumer);
+    int64_t leaf = leafOf(fused);
+    if (leaf && !fused.getOrder() && naturalLeaf(fused) != leaf)
+      fused.setOrderAttr(OrderAttr::get(&getContext(), leaf, 1024));
+  }
   eraseUnused<tensor::EmptyOp>(rewriter, root);
   eraseUnused<tensor::DimOp>(rewriter, root);
 }

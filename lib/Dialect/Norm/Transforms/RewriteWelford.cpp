@@ -22,6 +22,8 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <limits>
+
 namespace mlir::norm {
 #define GEN_PASS_DEF_NORMREWRITEWELFORDPASS
 #include "norm/Dialect/Norm/Transforms/Passes.h.inc"
@@ -33,6 +35,7 @@ using namespace mlir::norm;
 namespace {
 struct NormRewriteWelfordPass
     : public norm::impl::NormRewriteWelfordPassBase<NormRewriteWelfordPass> {
+  using Base::Base;
   void runOnOperation() override;
 };
 } // namespace
@@ -167,8 +170,23 @@ static bool rewriteWelford(RewriterBase &rewriter, ReduceOp squares) {
   return true;
 }
 
+/// Points that a reduction goes over; the largest number where that is dynamic.
+static int64_t countColumns(ReduceOp reduce) {
+  auto program = cast<GenericOp>(reduce->getParentOp());
+  SmallVector<int64_t> extents = program.getExtents();
+  int64_t columns = 1;
+  for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>()) {
+    int64_t extent = extents[*program.getDimNumber(name)];
+    if (ShapedType::isDynamic(extent))
+      return std::numeric_limits<int64_t>::max();
+    columns *= extent;
+  }
+  return columns;
+}
+
 /// `sum` = sum(exp(v - max(v))).
-static bool rewriteMaxExpSum(RewriterBase &rewriter, ReduceOp sum) {
+static bool rewriteMaxExpSum(RewriterBase &rewriter, ReduceOp sum,
+                             int64_t fromColumns) {
   Type type = sum.getValue().getType();
   if (sum.getKind() != ReduceKind::Add || (!type.isF32() && !type.isF64()))
     return false;
@@ -180,6 +198,8 @@ static bool rewriteMaxExpSum(RewriterBase &rewriter, ReduceOp sum) {
   if (!max || max.getKind() != ReduceKind::Max ||
       max.getValue() != difference->first || !haveSameDims(max, sum))
     return false;
+  if (countColumns(max) < fromColumns)
+    return false;
   ReduceOp merged = createMerged(rewriter, ReduceKind::MaxExpSum, max, sum);
   rewriter.replaceOp(max, merged.getResult(0));
   rewriter.replaceOp(sum, merged.getResult(1));
@@ -189,13 +209,13 @@ static bool rewriteMaxExpSum(RewriterBase &rewriter, ReduceOp sum) {
 void NormRewriteWelfordPass::runOnOperation() {
   IRRewriter rewriter(&getContext());
   getOperation()->walk([&](GenericOp op) {
-    if (op.getOrder() || op.getSchedule())
+    if (op.getSchedule())
       return;
     bool changed = false;
     for (ReduceOp reduce : llvm::to_vector(op.getBlock()->getOps<ReduceOp>())) {
       // Each rewrite takes away this reduction and one above it.
       changed |= rewriteWelford(rewriter, reduce) ||
-                 rewriteMaxExpSum(rewriter, reduce);
+                 rewriteMaxExpSum(rewriter, reduce, onlineFrom);
     }
     if (!changed)
       return;

@@ -313,15 +313,17 @@ LogicalResult KernelBuilder::buildPhase(unsigned phase, tile::PhaseOp op) {
     tile::StoreOp::create(chunks, loc, value, destination,
                           hasRow ? row : Value(), column);
   }
-  if (phase == 0 && holds()) {
-    for (auto [slot, value] : llvm::enumerate(program.valuesToHold())) {
+  if (holds()) {
+    llvm::SetVector<Value> kept = program.valuesToHold(phase);
+    int64_t firstSlot = slots.size();
+    for (auto [i, value] : llvm::enumerate(kept)) {
       Value chunk = getChunk(value);
       if (!chunk)
         return failure();
-      tile::HoldOp::create(chunks, loc, chunk, slot);
+      tile::HoldOp::create(chunks, loc, chunk, firstSlot + i);
     }
-    for (auto [slot, value] : llvm::enumerate(program.valuesToHold()))
-      slots[value] = slot;
+    for (auto [i, value] : llvm::enumerate(kept))
+      slots[value] = firstSlot + i;
   }
   tile::YieldOp::create(chunks, loc, reduced);
   return success();

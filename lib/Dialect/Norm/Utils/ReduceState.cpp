@@ -28,8 +28,8 @@ static Type withShapeOf(Type element, Type like) {
 static Value splatConstant(OpBuilder &b, Location loc, TypedAttr element,
                            Type like) {
   if (auto vector = dyn_cast<VectorType>(like))
-    return arith::ConstantOp::create(
-        b, loc, DenseElementsAttr::get(vector, element));
+    return arith::ConstantOp::create(b, loc,
+                                     DenseElementsAttr::get(vector, element));
   return arith::ConstantOp::create(b, loc, element);
 }
 
@@ -136,36 +136,48 @@ Value ReduceEmitter::combineSimple(Value x, Value y) {
 //   mean = mean_a + d * (nb / n),  M2 = M2_a + M2_b + d^2 * (na * nb / n).
 // The weights are rounded in the same way whether they are known now or not.
 ReduceState ReduceEmitter::combineWelford(const ReduceState &x,
-                                          const ReduceState &y) {
+                                          const ReduceState &y,
+                                          ArrayRef<Counts> cases) {
   Type like = x.parts[0].getType();
   Value weight, factor, total, isFirstEmpty, isSecondEmpty;
   ReduceState result;
   if (x.count > 0 && y.count > 0) {
     result.count = x.count + y.count;
-    if (type.isF32()) {
-      float w = static_cast<float>(y.count) / static_cast<float>(result.count);
-      weight = constant(w, like);
-      factor = constant(static_cast<float>(x.count) * w, like);
-    } else {
-      double w =
-          static_cast<double>(y.count) / static_cast<double>(result.count);
-      weight = constant(w, like);
-      factor = constant(static_cast<double>(x.count) * w, like);
-    }
+    std::tie(weight, factor) = weights({x.count, y.count}, like);
   } else {
     Value nx = withCount(x).parts[2], ny = withCount(y).parts[2];
     total = arith::AddIOp::create(b, loc, nx, ny);
-    auto toFloat = [&](Value v) -> Value {
-      return arith::SIToFPOp::create(b, loc, like, v);
+    auto isEqual = [&](Value n, int64_t value) -> Value {
+      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, n,
+                                   constant(value, n.getType()));
     };
-    weight = arith::DivFOp::create(b, loc, toFloat(ny), toFloat(total));
-    factor = arith::MulFOp::create(b, loc, toFloat(nx), weight);
-    Value zero = constant(0, nx.getType());
-    auto isZero = [&](Value n) -> Value {
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, n, zero);
-    };
-    isFirstEmpty = isZero(nx);
-    isSecondEmpty = isZero(ny);
+    isFirstEmpty = isEqual(nx, 0);
+    isSecondEmpty = isEqual(ny, 0);
+    // Nothing is weighed where a state is empty.
+    SmallVector<Counts> weighed;
+    for (Counts counts : cases)
+      if (counts.first > 0 && counts.second > 0 &&
+          !llvm::is_contained(weighed, counts))
+        weighed.push_back(counts);
+    if (cases.empty() || weighed.size() > 4) {
+      auto toFloat = [&](Value v) -> Value {
+        return arith::SIToFPOp::create(b, loc, like, v);
+      };
+      weight = arith::DivFOp::create(b, loc, toFloat(ny), toFloat(total));
+      factor = arith::MulFOp::create(b, loc, toFloat(nx), weight);
+    } else if (weighed.empty()) {
+      weight = factor = constant(0.0, like);
+    } else {
+      std::tie(weight, factor) = weights(weighed.front(), like);
+      for (Counts counts : ArrayRef(weighed).drop_front()) {
+        auto [w, f] = weights(counts, like);
+        Value isCase =
+            arith::AndIOp::create(b, loc, isEqual(nx, counts.first),
+                                  isEqual(ny, counts.second));
+        weight = arith::SelectOp::create(b, loc, isCase, w, weight);
+        factor = arith::SelectOp::create(b, loc, isCase, f, factor);
+      }
+    }
   }
   Value delta = arith::SubFOp::create(b, loc, y.parts[0], x.parts[0]);
   Value mean = math::FmaOp::create(b, loc, delta, weight, x.parts[0]);
@@ -186,11 +198,26 @@ ReduceState ReduceEmitter::combineWelford(const ReduceState &x,
   return result;
 }
 
+// Rounded as the division and the product would be.
+std::pair<Value, Value> ReduceEmitter::weights(Counts counts, Type like) {
+  auto [first, second] = counts;
+  if (type.isF32()) {
+    float weight =
+        static_cast<float>(second) / static_cast<float>(first + second);
+    float factor = static_cast<float>(first) * weight;
+    return {constant(weight, like), constant(factor, like)};
+  }
+  double weight =
+      static_cast<double>(second) / static_cast<double>(first + second);
+  double factor = static_cast<double>(first) * weight;
+  return {constant(weight, like), constant(factor, like)};
+}
+
 /// `max`, or 0 where it is -inf, so that subtracting it gives no NaN.
 static Value finiteMax(OpBuilder &b, Location loc, Value max, Value minusInf,
                        Value zero) {
-  Value isEmpty = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, max,
-                                        minusInf);
+  Value isEmpty =
+      arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OEQ, max, minusInf);
   return arith::SelectOp::create(b, loc, isEmpty, zero, max);
 }
 
@@ -198,26 +225,24 @@ static Value finiteMax(OpBuilder &b, Location loc, Value max, Value minusInf,
 ReduceState ReduceEmitter::combineMaxExpSum(const ReduceState &x,
                                             const ReduceState &y) {
   Type like = x.parts[0].getType();
-  Value max =
-      arith::MaximumFOp::create(b, loc, x.parts[0], y.parts[0]);
-  Value base =
-      finiteMax(b, loc, max, identityValue(like), constant(0.0, like));
+  Value max = arith::MaximumFOp::create(b, loc, x.parts[0], y.parts[0]);
+  Value base = finiteMax(b, loc, max, identityValue(like), constant(0.0, like));
   auto rescale = [&](Value m) -> Value {
     return emitExp(b, loc, arith::SubFOp::create(b, loc, m, base),
                    ExpRange::NonPositive);
   };
   Value second = arith::MulFOp::create(b, loc, y.parts[1], rescale(y.parts[0]));
-  Value sum = math::FmaOp::create(b, loc, x.parts[1], rescale(x.parts[0]),
-                                  second);
+  Value sum =
+      math::FmaOp::create(b, loc, x.parts[1], rescale(x.parts[0]), second);
   ReduceState result;
   result.parts = {max, sum};
   return result;
 }
 
-ReduceState ReduceEmitter::combine(const ReduceState &x,
-                                   const ReduceState &y) {
+ReduceState ReduceEmitter::combine(const ReduceState &x, const ReduceState &y,
+                                   ArrayRef<Counts> cases) {
   if (kind == ReduceKind::Welford)
-    return combineWelford(x, y);
+    return combineWelford(x, y, cases);
   if (kind == ReduceKind::MaxExpSum)
     return combineMaxExpSum(x, y);
   ReduceState result;
@@ -238,8 +263,8 @@ ReduceState ReduceEmitter::lift(Value values, Value mask) {
     state.count = 1;
     return state;
   }
-  state.parts.push_back(arith::ExtUIOp::create(
-      b, loc, withShapeOf(b.getI32Type(), like), mask));
+  state.parts.push_back(
+      arith::ExtUIOp::create(b, loc, withShapeOf(b.getI32Type(), like), mask));
   return state;
 }
 
@@ -298,14 +323,30 @@ ReduceState ReduceEmitter::leafMaxExpSum(Value values, Value mask,
   return toScalars(b, loc, state);
 }
 
+/// The counts met when groups of `group` states of a leaf are halved. Columns
+/// beyond the row's end are the leaf's last ones.
+static SmallVector<Counts> leafCases(int64_t leaf, int64_t group) {
+  SmallVector<Counts> cases;
+  for (int64_t columns = 0; columns <= leaf; ++columns) {
+    // Position j holds elements j, j + group, j + 2 group, ...
+    auto held = [&](int64_t j) {
+      return columns > j ? llvm::divideCeil(columns - j, group) : 0;
+    };
+    for (int64_t j = 0; j < group / 2; ++j)
+      cases.push_back({held(j), held(j + group / 2)});
+  }
+  return cases;
+}
+
 ReduceState ReduceEmitter::leaves(Value values, Value mask, int64_t leaf) {
   if (kind == ReduceKind::MaxExpSum)
     return leafMaxExpSum(values, mask, leaf);
   ReduceState state = lift(values, mask);
   for (int64_t group = leaf; group > 1; group /= 2)
-    state = combine(
-        mapParts(state, [&](Value v) { return half(v, group, false); }),
-        mapParts(state, [&](Value v) { return half(v, group, true); }));
+    state =
+        combine(mapParts(state, [&](Value v) { return half(v, group, false); }),
+                mapParts(state, [&](Value v) { return half(v, group, true); }),
+                mask && counts() ? leafCases(leaf, group) : SmallVector<Counts>());
   return toScalars(b, loc, state);
 }
 
@@ -314,12 +355,23 @@ ReduceState ReduceEmitter::acrossLanes(ReduceState state) {
   if (!vector)
     return state;
   for (int64_t lanes = vector.getNumElements(); lanes > 1; lanes /= 2)
-    state = combine(
-        mapParts(state, [&](Value v) { return half(v, lanes, false); }),
-        mapParts(state, [&](Value v) { return half(v, lanes, true); }));
+    state =
+        combine(mapParts(state, [&](Value v) { return half(v, lanes, false); }),
+                mapParts(state, [&](Value v) { return half(v, lanes, true); }));
   return toScalars(b, loc, state);
 }
 
 SmallVector<Value> ReduceEmitter::project(const ReduceState &state) {
-  return SmallVector<Value>(ArrayRef<Value>(state.parts).take_front(numResults()));
+  SmallVector<Value> results(
+      ArrayRef<Value>(state.parts).take_front(numResults()));
+  if (!counts() || state.count >= 0)
+    return results;
+  // The mean of no element, as in a sum divided by its count.
+  Value isEmpty =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, state.parts[2],
+                            constant(0, state.parts[2].getType()));
+  Value nan = constant(std::numeric_limits<double>::quiet_NaN(),
+                       results[0].getType());
+  results[0] = arith::SelectOp::create(b, loc, isEmpty, nan, results[0]);
+  return results;
 }

@@ -29,6 +29,10 @@ struct ReduceState {
   int64_t count = -1;
 };
 
+/// How many elements the two states of a combine can hold, on one lane or
+/// another.
+using Counts = std::pair<int64_t, int64_t>;
+
 /// Emits the arithmetic of one kind on elements of one type.
 class ReduceEmitter {
 public:
@@ -45,7 +49,10 @@ public:
   /// The state of no element; combining with it changes no bit.
   ReduceState identity(int64_t lanes);
   /// State of `first` followed by `second`.
-  ReduceState combine(const ReduceState &first, const ReduceState &second);
+  /// `cases`, where known, are all the counts that can occur: a kind that
+  /// weighs by them then needs no division.
+  ReduceState combine(const ReduceState &first, const ReduceState &second,
+                      ArrayRef<Counts> cases = {});
   /// States of the leaves in `values`, a vector of (lanes x leaf) elements,
   /// each combined by halving; elements where `mask` is false are left out.
   /// Scalars where there is one lane.
@@ -63,7 +70,11 @@ public:
 private:
   ReduceState lift(Value values, Value mask);
   ReduceState leafMaxExpSum(Value values, Value mask, int64_t leaf);
-  ReduceState combineWelford(const ReduceState &a, const ReduceState &b);
+  ReduceState combineWelford(const ReduceState &a, const ReduceState &b,
+                             ArrayRef<Counts> cases);
+  /// The weights nb / n and na * nb / n of two states that hold na and nb of n
+  /// elements, as constants like `like`.
+  std::pair<Value, Value> weights(Counts counts, Type like);
   ReduceState combineMaxExpSum(const ReduceState &a, const ReduceState &b);
   Value combineSimple(Value a, Value b);
   Value constant(double value, Type like);
