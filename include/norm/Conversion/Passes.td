@@ -19,7 +19,45 @@ def ConvertNormTileToGPUPass : Pass<"convert-norm-tile-to-gpu", "::mlir::ModuleO
     list them in `variants`. A group of `threads` threads takes a row; phases
     are unrolled where values are held in registers and are loops otherwise; an
     exchange goes through shared memory and shuffles in the order of
-    `#norm.order`.
+    `#norm.order`. Arguments are addresses, row strides in elements, scalars,
+    the number of rows and, where it is dynamic, the number of columns.
+
+    Kernels whose types or schedule no GPU can run, and launches that don't
+    match their kernel, are errors.
+
+    Example, shortened:
+
+    ```mlir
+    norm_tile.kernel @sum_0(%x: memref<?x4096xbf16, strided<[?, 1]>>, %y: ...)
+        attributes {schedule = #norm.schedule<threads = 128>, ...} {
+      norm_tile.work (%row) {
+        %p = norm_tile.phase reduce [add] (%column) { ... }
+            : !norm_tile.partial<add, f32>
+        %t = norm_tile.exchange_start %p : !norm_tile.partial<add, f32>
+        %s = norm_tile.exchange_wait %t : f32
+        norm_tile.phase (%column) { ... }
+      }
+    }
+    // becomes
+    gpu.module @kernels {
+      gpu.func @sum_0(%x: !llvm.ptr<1> {llvm.noalias, llvm.readonly},
+                      %x_stride: i64, ..., %rows: i64)
+          workgroup(%partials : memref<128xf32, #gpu.address_space<workgroup>>)
+          kernel attributes {known_block_size = array<i32: 128, 1, 1>} {
+        ...
+        %0 = llvm.load %address {alignment = 16 : i64}
+            : !llvm.ptr<1> -> vector<8xbf16>
+        ...
+        memref.store %state, %partials[%thread]
+            : memref<128xf32, #gpu.address_space<workgroup>>
+        gpu.barrier
+        ...
+        %other, %valid = gpu.shuffle xor %sum, %c16, %c32 : f32
+        ...
+      }
+      gpu.func @sum_0_unaligned(...) ...
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::gpu::GPUDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
@@ -33,7 +71,32 @@ def ConvertNormTileToHostPass : Pass<"convert-norm-tile-to-host", "::mlir::Modul
   let description = [{
     Each `norm_tile.kernel` becomes a function
     `(params: !llvm.ptr, begin: i64, end: i64)` that computes rows `begin` to
-    `end` with vector code; `params` points to 8-byte slots.
+    `end` with vector code; `params` points to 8-byte slots that hold what the
+    arguments of a GPU kernel are. A chunk is a vector; the states of the
+    virtual lanes are in memory on the stack and are halved there. The columns
+    after the last whole chunk go through a buffer of one chunk.
+
+    Kernels whose types or schedule the host can't run, and launches that don't
+    match their kernel, are errors.
+
+    Example, shortened:
+
+    ```mlir
+    norm_tile.kernel @sum_0(%x: memref<?x4096xbf16, strided<[?, 1]>>, %y: ...)
+        attributes {schedule = #norm.schedule<threads = 1, residency = stream,
+                                              vector = 8>, ...} { ... }
+    // becomes
+    func.func @sum_0(%params: !llvm.ptr, %begin: i64, %end: i64) {
+      %lanes = memref.alloca() {alignment = 64 : i64} : memref<512xf32>
+      scf.for %row = %first to %last step %c1 {
+        ...
+        %0 = llvm.load %address {alignment = 2 : i64}
+            : !llvm.ptr -> vector<64xbf16>
+        ...
+      }
+      return
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::func::FuncDialect",
     "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",

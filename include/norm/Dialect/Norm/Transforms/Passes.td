@@ -171,6 +171,32 @@ def NormExpandMathPass : Pass<"norm-expand-math"> {
 
 def NormSchedulePass : Pass<"norm-schedule"> {
   let summary = "give each program an order and a schedule";
+  let description = [{
+    The order fixes the bits: its leaf is 16 bytes of the narrowest input that
+    is read over rows and columns, for every target. The schedule maps it onto
+    the target; a cost model picks it from the column extent, the bytes that are
+    kept between phases and the number of phases. An order or a schedule that a
+    program has already stays; the fields named by `schedule` are set last.
+
+    A program has to be one over rows: its reductions are all over the same
+    trailing dims (the columns), and each operand has all dims, the row dims or
+    the column dims. What the target can't run is an error that says what is
+    needed and what is allowed.
+
+    Example, with `target=sm_90`:
+
+    ```mlir
+    %0 = norm.generic (row, col)
+        ins(%a = %x[row, col] : tensor<?x4096xbf16>)
+        outs(%o = %y[row, col] : tensor<?x4096xf32>) { ... }
+    // becomes
+    %0 = norm.generic (row, col)
+        ins(%a = %x[row, col] : tensor<?x4096xbf16>)
+        outs(%o = %y[row, col] : tensor<?x4096xf32>)
+        attributes {order = #norm.order<leaf = 8, lanes = 1024>,
+                    schedule = #norm.schedule<threads = 128>} { ... }
+    ```
+  }];
   let dependentDialects = ["::mlir::norm::NormDialect"];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"\"host\"",
@@ -248,6 +274,49 @@ def NormBufferizePass : Pass<"norm-bufferize", "::mlir::ModuleOp"> {
 
 def NormTilePass : Pass<"norm-tile", "::mlir::ModuleOp"> {
   let summary = "write each scheduled program on buffers as a tiled kernel";
+  let description = [{
+    A program on memrefs, with an order and a schedule, becomes a
+    `norm_tile.kernel`, and a `norm_tile.launch` in its place. Row dims and
+    column dims are collapsed to one each. There is one phase for each set of
+    reductions that are ready together, and one for what remains. With residency
+    `registers` or `shared`, what later phases need is kept, in the form that
+    takes the fewest bits; otherwise it is loaded again.
+
+    Example, of a program over `(row, col)` that subtracts each row's sum:
+
+    ```mlir
+    norm.generic (row, col) ins(%a = %x[row, col] : memref<?x4096xf32>)
+        outs(%o = %y[row, col] : memref<?x4096xf32>) attributes {...} {
+      %s = norm.reduce add %a over [col] : f32
+      %d = arith.subf %a, %s : f32
+      norm.yield %d : f32
+    }
+    // becomes
+    norm_tile.kernel @main_0(%x: memref<?x4096xf32>, %y: memref<?x4096xf32>)
+        attributes {...} {
+      norm_tile.work (%row) {
+        %p = norm_tile.phase reduce [add] (%column) {
+          %a = norm_tile.load %x[%row, %column]
+              : memref<?x4096xf32> -> vector<4xf32>
+          norm_tile.hold %a in 0 : vector<4xf32>
+          norm_tile.yield %a : vector<4xf32>
+        } : !norm_tile.partial<add, f32>
+        %t = norm_tile.exchange_start %p : !norm_tile.partial<add, f32>
+        %s = norm_tile.exchange_wait %t : f32
+        norm_tile.phase (%column) {
+          %a = norm_tile.held 0 : vector<4xf32>
+          %b = vector.broadcast %s : f32 to vector<4xf32>
+          %d = arith.subf %a, %b : vector<4xf32>
+          norm_tile.store %d, %y[%row, %column]
+              : vector<4xf32>, memref<?x4096xf32>
+        }
+      }
+    }
+    ...
+    norm_tile.launch @main_0(%x, %y) {...}
+        : memref<?x4096xf32>, memref<?x4096xf32>
+    ```
+  }];
   let dependentDialects = ["::mlir::norm_tile::NormTileDialect",
     "::mlir::memref::MemRefDialect", "::mlir::vector::VectorDialect",
     "::mlir::arith::ArithDialect"];
