@@ -18,7 +18,13 @@
 #include <unistd.h>
 
 #if LLVM_ADDRESS_SANITIZER_BUILD
-#include <sanitizer/common_interface_defs.h>
+// As in sanitizer/common_interface_defs.h, which isn't installed everywhere.
+extern "C" {
+void __sanitizer_start_switch_fiber(void **fakeStack, const void *bottom,
+                                    size_t bytes);
+void __sanitizer_finish_switch_fiber(void *fakeStack, const void **bottom,
+                                     size_t *bytes);
+}
 #endif
 
 using namespace norm::emulated;
