@@ -47,7 +47,10 @@ static void finishSwitch([[maybe_unused]] void *fakeStack,
 #endif
 }
 
-static size_t pageBytes() { return size_t(sysconf(_SC_PAGESIZE)); }
+static size_t pageBytes() {
+  static const size_t bytes = size_t(sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 llvm::Expected<std::unique_ptr<Fibers>> Fibers::create(unsigned count) {
   size_t bytes = size_t(count) * (kStackBytes + pageBytes());
