@@ -232,11 +232,18 @@ static llvm::Error setField(Schedule &schedule, llvm::StringRef key,
 llvm::Error norm::overrideSchedule(Schedule &schedule, llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> fields;
   text.split(fields, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  bool setsThreads = false, setsRows = false;
   for (llvm::StringRef field : fields) {
     auto [key, value] = field.trim().split('=');
     if (llvm::Error error = setField(schedule, key.trim(), value.trim()))
       return error;
+    setsThreads |= key.trim() == "threads";
+    setsRows |= key.trim() == "rows_per_cta";
   }
+  // The model's rows go with its threads; more threads leave less room.
+  if (setsThreads && !setsRows && schedule.threads > 0)
+    schedule.rowsPerCta = std::clamp<int64_t>(1024 / schedule.threads, 1,
+                                              schedule.rowsPerCta);
   return llvm::Error::success();
 }
 
@@ -277,6 +284,16 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
   if (s.threads * s.rowsPerCta % 32 != 0)
     return makeError("expects whole warps per CTA but got {0} x {1} threads",
                      s.threads, s.rowsPerCta);
+  // Bounds code size: a thread's blocks of lanes are unrolled.
+  int64_t blocks = llvm::divideCeil(facts.lanes, s.threads);
+  if (facts.columns >= 0)
+    blocks = std::min<int64_t>(
+        blocks, llvm::divideCeil(std::max<int64_t>(facts.columns, 1),
+                                 facts.leaf * s.threads));
+  if (blocks > 32)
+    return makeError("schedule needs {0} lanes per thread but at most 32 are "
+                     "allowed",
+                     blocks);
   if (s.residency == Residency::Stream)
     return llvm::Error::success();
   if (facts.columns < 0)

@@ -208,6 +208,9 @@ TEST(CheckSchedule, WholeWarps) {
   }
   schedule.rowsPerCta = 8;
   schedule.residency = Residency::Stream;
+  EXPECT_EQ(check(schedule),
+            "schedule needs 256 lanes per thread but at most 32 are allowed");
+  schedule.threads = 32;
   EXPECT_EQ(check(schedule), "");
 }
 
