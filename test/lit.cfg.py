@@ -45,6 +45,9 @@ def has_cuda_device():
 config.substitutions.append(
     ("%inputs", os.path.join(config.test_source_root, "Inputs")))
 config.substitutions.append(("%python", sys.executable))
+config.substitutions.append(("%src_root", config.norm_src_root))
+config.substitutions.append(
+    ("%llvm_root", os.path.dirname(config.llvm_tools_dir)))
 ptxas = find_ptxas()
 if ptxas:
     config.available_features.add("ptxas")
@@ -58,6 +61,7 @@ llvm_config.add_tool_substitutions(
         ToolSubst("norm-opt", unresolved="ignore"),
         ToolSubst("norm-compile", unresolved="ignore"),
         ToolSubst("norm-run", unresolved="ignore"),
+        ToolSubst("norm-fuzz", unresolved="ignore"),
     ],
     [config.norm_tools_dir],
 )
