@@ -14,7 +14,33 @@
 using namespace mlir;
 using namespace mlir::norm;
 
-/// The dims that the reductions are over; the last dim where there is none.
+/// How many trailing dims are columns where no reduction tells: the fewest with
+/// which every operand has all dims, all row dims or all column dims, else one.
+static unsigned countColumnDims(GenericOp op) {
+  unsigned numDims = op.getNumDims();
+  auto fits = [&](AffineMap map, unsigned columns) {
+    unsigned rank = map.getNumResults();
+    auto isRange = [&](unsigned begin, unsigned end) {
+      if (rank != end - begin)
+        return false;
+      for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+        if (expr != getAffineDimExpr(begin + axis, op.getContext()))
+          return false;
+      return true;
+    };
+    return isRange(0, numDims) || isRange(0, numDims - columns) ||
+           isRange(numDims - columns, numDims);
+  };
+  for (unsigned columns = 1; columns <= numDims; ++columns)
+    if (llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+          return !isa<ShapedType>(operand.get().getType()) ||
+                 fits(op.getMatchingIndexingMap(&operand), columns);
+        }))
+      return columns;
+  return 1;
+}
+
+/// The dims that the reductions are over; trailing ones where there is none.
 static FailureOr<uint64_t> findColumnDims(GenericOp op) {
   uint64_t mask = 0;
   for (auto reduce : op.getBody().getOps<ReduceOp>()) {
@@ -27,8 +53,10 @@ static FailureOr<uint64_t> findColumnDims(GenericOp op) {
     mask = dims;
   }
   unsigned numDims = op.getNumDims();
-  if (!mask && numDims)
-    mask = uint64_t(1) << (numDims - 1);
+  if (!mask && numDims) {
+    unsigned columns = countColumnDims(op);
+    mask = ((uint64_t(1) << columns) - 1) << (numDims - columns);
+  }
   // The column dims are the last ones.
   unsigned count = llvm::popcount(mask);
   uint64_t trailing = llvm::maskTrailingOnes<uint64_t>(count);

@@ -48,6 +48,27 @@ makeOptions(llvm::DenseMap<Operation *, llvm::DenseSet<Type>> &pitched) {
   return options;
 }
 
+/// A buffer has a rank.
+static LogicalResult checkRanks(ModuleOp module) {
+  auto check = [&](Operation *op, TypeRange types) -> LogicalResult {
+    for (Type type : types)
+      if (isa<UnrankedTensorType>(type))
+        return op->emitError("expects ranked tensors but got ") << type;
+    return success();
+  };
+  WalkResult result = module.walk([&](Operation *op) {
+    LogicalResult checked = check(op, op->getResultTypes());
+    if (auto function = dyn_cast<FunctionOpInterface>(op);
+        function && succeeded(checked)) {
+      checked = check(op, function.getArgumentTypes());
+      if (succeeded(checked))
+        checked = check(op, function.getResultTypes());
+    }
+    return WalkResult(checked);
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// No argument that came as a tensor is written.
 static void protectArguments(ModuleOp module) {
   StringRef name = bufferization::BufferizationDialect::kWritableAttrName;
@@ -88,6 +109,8 @@ struct NormBufferizePass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (failed(checkRanks(module)))
+      return signalPassFailure();
     protectArguments(module);
     IRRewriter rewriter(&getContext());
     if (failed(bufferization::eliminateEmptyTensors(rewriter, module)))

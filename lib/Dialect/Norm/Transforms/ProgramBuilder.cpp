@@ -29,6 +29,11 @@ static Splat getScalar(Value value) {
 Splat norm::getSplat(Value tensor) {
   DenseElementsAttr elements;
   if (matchPattern(tensor, m_Constant(&elements))) {
+    // Without elements any value will do.
+    if (elements.getNumElements() == 0 &&
+        elements.getElementType().isIntOrIndexOrFloat())
+      return {Builder(tensor.getContext()).getZeroAttr(elements.getElementType()),
+              nullptr};
     if (elements.getNumElements() != 0 && elements.isSplat())
       if (auto typed = dyn_cast<TypedAttr>(elements.getSplatValue<Attribute>()))
         return {typed, nullptr};
