@@ -21,6 +21,7 @@ using ToolMain = int (*)(int, char **);
 
 static ToolMain findTool(llvm::StringRef name) {
   return llvm::StringSwitch<ToolMain>(name)
+      .Case("norm-fuzz", norm::tools::normFuzzMain)
       .Case("norm-opt", norm::tools::normOptMain)
       .Case("norm-compile", norm::tools::normCompileMain)
       .Case("norm-run", norm::tools::normRunMain)
@@ -34,8 +35,8 @@ int main(int argc, char **argv) {
   if (argc > 1)
     if (ToolMain tool = findTool(argv[1]))
       return tool(argc - 1, argv + 1);
-  llvm::errs() << "error: expects norm-opt, norm-compile or norm-run as the "
-                  "first argument but got "
+  llvm::errs() << "error: expects norm-opt, norm-compile, norm-run or "
+                  "norm-fuzz as the first argument but got "
                << (argc > 1 ? argv[1] : "none") << "\n";
   return norm::tools::ExitBadInput;
 }

@@ -15,6 +15,7 @@
 #define NORM_RUNTIME_RANDOM_H
 
 #include <cstdint>
+#include <initializer_list>
 
 namespace norm {
 

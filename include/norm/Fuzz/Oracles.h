@@ -1,0 +1,76 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Runs a case and compares: the first run with the reference, every variant
+// with the first run.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_FUZZ_ORACLES_H
+#define NORM_FUZZ_ORACLES_H
+
+#include "norm/Fuzz/Case.h"
+#include "norm/Runtime/Device.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace norm::fuzz {
+
+struct Outcome {
+  enum class Kind : uint8_t {
+    Passed,
+    Refused,  ///< the compiler or runtime says no to a legal program
+    Differed, ///< wrong values, wrong bits, or a finding of the device
+    Crashed,
+    TimedOut,
+  };
+  Kind kind = Kind::Passed;
+  /// The variant that failed, -1 for the first run.
+  int variant = -1;
+  std::string text;
+  unsigned runs = 0;     ///< launches whose results were compared
+  unsigned skipped = 0;  ///< variants that a target has no room for
+  double seconds = 0;
+
+  bool failed() const { return kind != Kind::Passed; }
+};
+
+llvm::StringRef toString(Outcome::Kind kind);
+
+/// Runs cases in this process. Compiler and devices are kept between cases.
+class Oracles {
+public:
+  Oracles();
+  ~Oracles();
+
+  Outcome run(const Case &made);
+
+private:
+  class Impl;
+  std::unique_ptr<Impl> impl;
+};
+
+/// The device `name`; `emulated:sm_80` is the emulated device with a target.
+llvm::Expected<std::unique_ptr<Device>> openNamedDevice(llvm::StringRef name,
+                                                        unsigned hostThreads);
+
+/// Everything needed to run what a variant runs (the first run, without one).
+struct Execution {
+  Graph graph;
+  Space space;
+  std::vector<ArgumentData> data;
+  std::vector<Layout> layouts;
+  std::string device;
+  std::string schedule;
+  int64_t firstRow = 0; ///< leading index of the data that is row 0 here
+  unsigned launches = 1;
+  unsigned hostThreads = 0;
+};
+Execution makeExecution(const Case &made, const Rerun *variant);
+
+} // namespace norm::fuzz
+
+#endif // NORM_FUZZ_ORACLES_H

@@ -1,0 +1,317 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Fuzz/Oracles.h"
+#include "Inputs.h"
+#include "norm/JIT/JIT.h"
+#include "norm/Runtime/HostDevice.h"
+#include "norm/Runtime/Workers.h"
+#include "norm/Tools/NormRunCheck.h"
+#include "norm/Tools/NormRunData.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+using namespace norm;
+using namespace norm::fuzz;
+
+llvm::StringRef fuzz::toString(Outcome::Kind kind) {
+  switch (kind) {
+  case Outcome::Kind::Passed:
+    return "passed";
+  case Outcome::Kind::Refused:
+    return "refused";
+  case Outcome::Kind::Differed:
+    return "differed";
+  case Outcome::Kind::Crashed:
+    return "crashed";
+  case Outcome::Kind::TimedOut:
+    return "timed out";
+  }
+  llvm_unreachable("covered switch");
+}
+
+llvm::Expected<std::unique_ptr<Device>>
+fuzz::openNamedDevice(llvm::StringRef name, unsigned hostThreads) {
+  if (name == "host" && hostThreads)
+    return openHostDevice(hostThreads);
+  return openDevice(name);
+}
+
+Execution fuzz::makeExecution(const Case &made, const Rerun *variant) {
+  Execution execution{made.graph, made.space, made.data, {}, made.device,
+                      "",         0,          1,         0};
+  if (!variant)
+    return execution;
+  execution.device = variant->device;
+  execution.schedule = variant->schedule;
+  execution.layouts = variant->layouts;
+  execution.launches = variant->launches;
+  execution.hostThreads = variant->hostThreads;
+  if (variant->rows && !made.space.rows.empty()) {
+    execution.firstRow = variant->rows->first;
+    execution.space.rows.front() = variant->rows->second - variant->rows->first;
+  }
+  execution.space.dynamicRows ^=
+      variant->flipDynamicRows && !made.space.rows.empty();
+  execution.space.dynamicColumns ^= variant->flipDynamicColumns;
+  if (variant->extraOutput) {
+    Graph &graph = execution.graph;
+    unsigned result = graph.outputs.front();
+    Op op;
+    op.name = "arith.negf";
+    op.operands = {result};
+    op.results = {graph.add(graph.values[result])};
+    graph.outputs.push_back(op.results.front());
+    graph.ops.push_back(std::move(op));
+  }
+  return execution;
+}
+
+namespace {
+
+struct Results {
+  Manifest manifest;
+  tools::CallData data;
+  std::vector<HostTensor> tensors;
+};
+
+/// Why something could not be run; `noRoom` where the target has too little of
+/// something for the schedule, which is no fault.
+struct Refusal {
+  std::string text;
+  bool noRoom = false;
+};
+
+} // namespace
+
+class Oracles::Impl {
+public:
+  Outcome run(const Case &made);
+
+private:
+  llvm::Expected<Device *> device(const Execution &execution);
+  std::optional<Refusal> execute(const Execution &execution, Results &results);
+  std::string compareWithReference(const Execution &execution,
+                                   const Results &results);
+
+  Compiler compiler;
+  Workers workers{1};
+  llvm::StringMap<std::unique_ptr<Device>> devices;
+};
+
+llvm::Expected<Device *> Oracles::Impl::device(const Execution &execution) {
+  std::string key =
+      execution.device + "/" + std::to_string(execution.hostThreads);
+  std::unique_ptr<Device> &entry = devices[key];
+  if (!entry)
+    if (llvm::Error error =
+            openNamedDevice(execution.device, execution.hostThreads)
+                .moveInto(entry))
+      return std::move(error);
+  return entry.get();
+}
+
+/// The execution without rows apart where the function has fixed strides.
+static Execution withPossibleLayouts(Execution execution,
+                                     const Manifest &manifest) {
+  for (auto [layout, argument] :
+       llvm::zip(execution.layouts, manifest.arguments))
+    if (argument.strides.empty() || argument.strides.front() != kDynamic)
+      layout.padding = 0;
+  return execution;
+}
+
+/// Whether a schedule can't be had for this size, which the compiler may say.
+static bool isNoRoom(llvm::StringRef message) {
+  return message.contains("schedule needs") ||
+         message.contains("expects residency stream") ||
+         message.contains("lanes per step") ||
+         message.contains("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
+}
+
+std::optional<Refusal> Oracles::Impl::execute(const Execution &execution,
+                                              Results &results) {
+  auto refuse = [&](llvm::Error error) {
+    std::string text = llvm::toString(std::move(error));
+    bool noRoom = !execution.schedule.empty() && isNoRoom(text);
+    return Refusal{std::move(text), noRoom};
+  };
+  llvm::Expected<Device *> device = this->device(execution);
+  if (!device)
+    return refuse(device.takeError());
+  CompileOptions options;
+  options.target = (*device)->target();
+  options.schedule = execution.schedule;
+  llvm::Expected<jit::LoadedProgram> program = jit::compileAndLoad(
+      compiler, print(execution.graph, execution.space), "fuzz.mlir", options,
+      **device);
+  if (!program)
+    return refuse(program.takeError());
+  results.manifest = program->artifact.manifest;
+  llvm::Expected<tools::CallData> data =
+      makeCall(withPossibleLayouts(execution, results.manifest), workers);
+  if (!data)
+    return refuse(data.takeError());
+  results.data = std::move(*data);
+  for (unsigned launch = 0; launch < execution.launches; ++launch) {
+    llvm::Expected<tools::DeviceCall> call =
+        tools::DeviceCall::create(**device, results.manifest, results.data);
+    if (!call)
+      return refuse(call.takeError());
+    if (llvm::Error error = program->executable->launch(call->arguments()))
+      return refuse(std::move(error));
+    llvm::Expected<std::vector<HostTensor>> tensors =
+        call->readResults(workers);
+    if (!tensors)
+      return refuse(tensors.takeError());
+    for (auto [i, tensor] : llvm::enumerate(*tensors)) {
+      if (!tensor.guardsIntact())
+        return Refusal{
+            llvm::formatv("bytes beside the elements of result {0} were "
+                          "written",
+                          i)};
+      if (launch == 0)
+        continue;
+      tools::ResultCheck check = tools::checkBits(tensor, results.tensors[i]);
+      if (!check.passed)
+        return Refusal{llvm::formatv("launch {0} gives other bits than the "
+                                     "first: result {1}, {2}",
+                                     launch, i, check.line)};
+    }
+    if (launch == 0)
+      results.tensors = std::move(*tensors);
+  }
+  return std::nullopt;
+}
+
+std::string Oracles::Impl::compareWithReference(const Execution &execution,
+                                                const Results &results) {
+  llvm::Expected<std::vector<tools::ResultCheck>> checks =
+      tools::checkReference(print(execution.graph, execution.space),
+                            "fuzz.mlir", "main", results.manifest, results.data,
+                            results.tensors);
+  if (!checks)
+    return "the reference says: " + llvm::toString(checks.takeError());
+  for (auto [i, check] : llvm::enumerate(*checks))
+    if (!check.passed)
+      return llvm::formatv("result {0}: {1}", i, check.line);
+  return "";
+}
+
+namespace {
+/// One element, by its number in C order.
+struct Element {
+  const HostTensor &tensor;
+  int64_t row, column;
+
+  Element(const HostTensor &tensor, int64_t flat)
+      : tensor(tensor), row(flat / tensor.columns()),
+        column(flat % tensor.columns()) {}
+  double value() const { return tensor.value(row, column); }
+  const uint8_t *bytes() const {
+    return tensor.row(row) + column * int64_t(byteSize(tensor.dtype()));
+  }
+  /// The same bits, or two NaNs.
+  bool operator==(const Element &other) const {
+    return std::memcmp(bytes(), other.bytes(), byteSize(tensor.dtype())) == 0 ||
+           (std::isnan(value()) && std::isnan(other.value()));
+  }
+};
+} // namespace
+
+static std::string digits(double value) {
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%.9g", value);
+  return text;
+}
+
+/// Compares a variant's result, the leading indices from `firstIndex` on, with
+/// the first run's.
+static std::string compareBits(const HostTensor &first, const HostTensor &other,
+                               int64_t firstIndex) {
+  int64_t skipped = firstIndex == 0 ? 0
+                                    : firstIndex * (first.numElements() /
+                                                    first.shape().front());
+  int64_t different = 0;
+  std::string text;
+  for (int64_t flat = 0; flat < other.numElements(); ++flat) {
+    Element a(first, flat + skipped), b(other, flat);
+    if (!(a == b) && different++ == 0)
+      text = "first " + tools::printIndex(first.shape(), flat + skipped) +
+             ": " + digits(b.value()) + " but the first run has " +
+             digits(a.value());
+  }
+  if (different == 0)
+    return "";
+  return llvm::formatv("{0} of {1} elements have other bits, {2}", different,
+                       other.numElements(), text);
+}
+
+/// Whether both runs have the same reductions. A further result may change
+/// what is fused, and with that the narrowest streamed input.
+static bool haveSameOrders(const Manifest &a, const Manifest &b) {
+  return llvm::equal(a.kernels, b.kernels, [](const Kernel &x, const Kernel &y) {
+    return x.order == y.order;
+  });
+}
+
+Outcome Oracles::Impl::run(const Case &made) {
+  Outcome outcome;
+  auto start = std::chrono::steady_clock::now();
+  auto finish = [&](Outcome::Kind kind, int variant, std::string text) {
+    outcome.kind = kind;
+    outcome.variant = variant;
+    outcome.text = std::move(text);
+    outcome.seconds = std::chrono::duration<double>(
+                          std::chrono::steady_clock::now() - start)
+                          .count();
+    return outcome;
+  };
+  Execution base = makeExecution(made, nullptr);
+  Results first;
+  if (std::optional<Refusal> refusal = execute(base, first))
+    return finish(Outcome::Kind::Refused, -1, refusal->text);
+  ++outcome.runs;
+  if (std::string text = compareWithReference(base, first); !text.empty())
+    return finish(Outcome::Kind::Differed, -1, text);
+  for (auto [index, variant] : llvm::enumerate(made.variants)) {
+    Execution execution = makeExecution(made, &variant);
+    Results other;
+    if (std::optional<Refusal> refusal = execute(execution, other)) {
+      if (!refusal->noRoom)
+        return finish(Outcome::Kind::Refused, int(index),
+                      describe(variant) + ": " + refusal->text);
+      ++outcome.skipped;
+      continue;
+    }
+    outcome.runs += execution.launches;
+    if (variant.extraOutput && !haveSameOrders(first.manifest, other.manifest))
+      continue;
+    for (unsigned i = 0; i < first.tensors.size(); ++i) {
+      std::string text =
+          compareBits(first.tensors[i], other.tensors[i],
+                      other.tensors[i].shape() == first.tensors[i].shape()
+                          ? 0
+                          : execution.firstRow);
+      if (!text.empty())
+        return finish(
+            Outcome::Kind::Differed, int(index),
+            llvm::formatv("{0}: result {1}: {2}", describe(variant), i, text));
+    }
+  }
+  return finish(Outcome::Kind::Passed, -1, "");
+}
+
+Oracles::Oracles() : impl(std::make_unique<Impl>()) {}
+Oracles::~Oracles() = default;
+Outcome Oracles::run(const Case &made) { return impl->run(made); }
