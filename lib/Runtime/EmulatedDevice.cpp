@@ -274,16 +274,11 @@ private:
   std::shared_ptr<Code> code;
 };
 
-/// What the hardware would refuse to launch.
+/// What the hardware would refuse to launch, of what manifests may say.
 llvm::Error checkLimits(const Manifest &manifest, const GPUTarget &target) {
   for (const Kernel &kernel : manifest.kernels)
     for (const Variant &variant : kernel.variants) {
       uint64_t shared = variant.dynamicShared + variant.staticShared;
-      if (variant.block == 0 || variant.block > target.threadsPerCta)
-        return llvm::createStringError(
-            "kernel '" + variant.symbol + "' has " +
-            llvm::Twine(variant.block) + " threads per CTA but " +
-            target.name + " allows " + llvm::Twine(target.threadsPerCta));
       if (shared > target.sharedPerCta ||
           variant.dynamicShared > SharedMemory::kDynamicBytes)
         return llvm::createStringError(

@@ -167,3 +167,16 @@ TEST(EmulatedSynchronization, ManyThreadsAndCtas) {
   Outcome outcome = run(large);
   EXPECT_EQ(outcome.print(), "");
 }
+
+TEST(EmulatedSynchronization, RefusesWhatTheHardwareWouldNotLaunch) {
+  Example large = example(kWrite);
+  large.threads = 1025;
+  EXPECT_EQ(run(large).failure,
+            "manifest: kernels[0].variants[0].block: expects 1 to 1024 threads "
+            "but got 1025");
+  large.threads = 64;
+  large.dynamicShared = 232449;
+  EXPECT_EQ(run(large).failure,
+            "kernel 'k' needs 232449 bytes of shared memory per CTA but sm_90 "
+            "allows 232448");
+}
