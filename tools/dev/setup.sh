@@ -18,6 +18,7 @@ packages=(
   clang-22
   cmake
   libboost-context-dev
+  libclang-rt-22-dev
   libgtest-dev
   libmlir-22-dev
   libzstd-dev

@@ -84,7 +84,8 @@ static Manifest describe(const Example &example) {
   kernel.program = "example";
   kernel.order = "none";
   kernel.schedule = "none";
-  kernel.reads = {0};
+  if (example.declaresRead)
+    kernel.reads = {0};
   kernel.writes = {1};
   kernel.rows = {1, {0}};
   kernel.columns = {1, {1}};

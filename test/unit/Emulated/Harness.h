@@ -29,6 +29,7 @@ struct Example {
   uint64_t dynamicShared = 0;
   uint64_t seed = 1;
   unsigned hostThreads = 0;
+  bool declaresRead = true; ///< the manifest lists x as read
 };
 
 struct Outcome {

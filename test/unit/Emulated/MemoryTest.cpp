@@ -132,6 +132,13 @@ TEST(EmulatedMemory, FindsWritesIntoInputs) {
   EXPECT_EQ(outcome.findings[0].count, 64u);
 }
 
+TEST(EmulatedMemory, FindsReadsThatTheManifestDoesNotList) {
+  Example undeclared = example(kCopy);
+  undeclared.declaresRead = false;
+  EXPECT_TRUE(isOnly(run(undeclared), FindingKind::UndeclaredRead,
+                     kAfterIndex + 2, "argument 0 'x'"));
+}
+
 TEST(EmulatedMemory, FindsReadsOfUnwrittenOutputs) {
   Outcome outcome = run(example(R"(
 %q0 = llvm.getelementptr %y[%i] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
