@@ -13,15 +13,14 @@ using namespace norm;
 using namespace norm::emulated;
 
 static std::string verb(const MemoryAccess &access) {
-  return (access.isWrite ? "writes " : "reads ") +
-         llvm::utostr(access.bytes) + " bytes at ";
+  return (access.isWrite ? "writes " : "reads ") + llvm::utostr(access.bytes) +
+         " bytes at ";
 }
 
 /// Reports an access that isn't done, and gives it other memory.
 void *Cta::reject(const Thread &thread, const MemoryAccess &access,
                   FindingKind kind, llvm::StringRef text) {
-  report(&thread, kind, access.site,
-         [&] { return verb(access) + text.str(); });
+  report(&thread, kind, access.site, [&] { return verb(access) + text.str(); });
   std::memset(scratch, 0, sizeof(scratch));
   return scratch;
 }
@@ -55,18 +54,17 @@ void *Cta::accessGlobal(const Thread &thread, const MemoryAccess &access) {
   Region &region = *place->region;
   uint64_t offset = access.address - region.begin();
   auto describe = [&] {
-    return hex(access.address) + ", " +
-           byteOf(offset, memory.describe(*place));
+    return hex(access.address) + ", " + byteOf(offset, memory.describe(*place));
   };
   if (!region.holds(offset, access.bytes)) {
-    bool isWithin = offset < region.bytes() &&
-                    access.bytes <= region.bytes() - offset;
+    bool isWithin =
+        offset < region.bytes() && access.bytes <= region.bytes() - offset;
     return reject(thread, access, FindingKind::OutOfBounds,
                   describe() +
-                      (isWithin ? ", outside its rows"
-                                : ", which spans " +
-                                      llvm::utostr(region.bytes()) +
-                                      " bytes from " + hex(region.begin())));
+                      (isWithin
+                           ? ", outside its rows"
+                           : ", which spans " + llvm::utostr(region.bytes()) +
+                                 " bytes from " + hex(region.begin())));
   }
   if (access.address % access.alignment != 0)
     return reject(thread, access, FindingKind::Misaligned,
@@ -137,8 +135,7 @@ void *Cta::accessShared(const Thread &thread, const MemoryAccess &access,
 }
 
 void *Cta::accessDynamic(const Thread &thread, const MemoryAccess &access) {
-  uint64_t offset =
-      access.address - uint64_t(uintptr_t(shared->dynamic()));
+  uint64_t offset = access.address - uint64_t(uintptr_t(shared->dynamic()));
   if (offset >= kernel.dynamicShared ||
       access.bytes > kernel.dynamicShared - offset)
     return reject(thread, access, FindingKind::OutOfBounds,

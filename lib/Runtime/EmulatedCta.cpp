@@ -42,8 +42,7 @@ uint64_t Cta::random() {
 
 void Cta::report(const Thread *thread, FindingKind kind, unsigned site,
                  llvm::function_ref<std::string()> text) {
-  findings.add(kind, site, current, thread ? int64_t(thread->index) : -1,
-               text);
+  findings.add(kind, site, current, thread ? int64_t(thread->index) : -1, text);
 }
 
 //===----------------------------------------------------------------------===//

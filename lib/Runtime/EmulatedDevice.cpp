@@ -47,10 +47,11 @@ private:
 struct Engine {
   explicit Engine(const EmulatedOptions &options)
       : options(options),
-        workers(std::min(options.threads ? options.threads
-                                         : llvm::hardware_concurrency()
-                                               .compute_thread_count(),
-                         kMaxHostThreads)) {}
+        workers(
+            std::min(options.threads
+                         ? options.threads
+                         : llvm::hardware_concurrency().compute_thread_count(),
+                     kMaxHostThreads)) {}
 
   llvm::Expected<std::unique_ptr<EmulatedBuffer>>
   allocate(uint64_t bytes, uint64_t misalignment = 0) {
@@ -108,9 +109,8 @@ public:
                  LaunchPlan plan, std::vector<std::unique_ptr<Buffer>> owned,
                  llvm::ArrayRef<BoundArgument> buffers)
       : engine(std::move(engine)), code(std::move(code)),
-        owned(std::move(owned)),
-        memory(this->code->manifest, buffers,
-               this->code->workspace->address()) {
+        owned(std::move(owned)), memory(this->code->manifest, buffers,
+                                        this->code->workspace->address()) {
     launchPlan = std::move(plan);
   }
 
@@ -187,8 +187,8 @@ llvm::Error EmulatedLaunch::runKernel(unsigned index) {
   run.memory = &memory;
   run.sites = code->sites;
   run.threads = variant.block;
-  run.ctas = int64_t(
-      llvm::divideCeil(uint64_t(launch.rows), variant.rowsPerCta));
+  run.ctas =
+      int64_t(llvm::divideCeil(uint64_t(launch.rows), variant.rowsPerCta));
   run.dynamicShared = variant.dynamicShared;
   run.seed = engine->options.seed * 0x9e3779b97f4a7c15 + index;
 
@@ -226,8 +226,7 @@ llvm::Expected<Timing> EmulatedLaunch::time(unsigned index,
     if (llvm::Error error = runKernel(index))
       return error;
     if (i >= options.warmups)
-      timing.milliseconds.push_back(
-          Milliseconds(Clock::now() - begin).count());
+      timing.milliseconds.push_back(Milliseconds(Clock::now() - begin).count());
   }
   moved = std::move(kept);
   return timing;
@@ -248,23 +247,23 @@ public:
   prepare(llvm::ArrayRef<BoundArgument> arguments) override {
     std::vector<std::unique_ptr<Buffer>> owned;
     std::vector<BoundArgument> buffers(arguments.begin(), arguments.end());
-    llvm::Expected<LaunchPlan> plan = planLaunch(
-        description, arguments, code->workspace->address(),
-        [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-          llvm::Expected<std::unique_ptr<EmulatedBuffer>> buffer =
-              engine->allocate(bytes);
-          if (!buffer)
-            return buffer.takeError();
-          uint64_t address = (*buffer)->address();
-          owned.push_back(std::move(*buffer));
-          buffers.push_back(BoundArgument::contiguous(DType::I8, address,
-                                                      {int64_t(bytes)}));
-          return address;
-        });
+    llvm::Expected<LaunchPlan> plan =
+        planLaunch(description, arguments, code->workspace->address(),
+                   [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+                     llvm::Expected<std::unique_ptr<EmulatedBuffer>> buffer =
+                         engine->allocate(bytes);
+                     if (!buffer)
+                       return buffer.takeError();
+                     uint64_t address = (*buffer)->address();
+                     owned.push_back(std::move(*buffer));
+                     buffers.push_back(BoundArgument::contiguous(
+                         DType::I8, address, {int64_t(bytes)}));
+                     return address;
+                   });
     if (!plan)
       return plan.takeError();
-    return std::make_unique<EmulatedLaunch>(
-        engine, code, std::move(*plan), std::move(owned), buffers);
+    return std::make_unique<EmulatedLaunch>(engine, code, std::move(*plan),
+                                            std::move(owned), buffers);
   }
 
 private:
@@ -283,8 +282,8 @@ llvm::Error checkLimits(const Manifest &manifest, const GPUTarget &target) {
           variant.dynamicShared > SharedMemory::kDynamicBytes)
         return llvm::createStringError(
             "kernel '" + variant.symbol + "' needs " + llvm::Twine(shared) +
-            " bytes of shared memory per CTA but " + target.name +
-            " allows " + llvm::Twine(target.sharedPerCta));
+            " bytes of shared memory per CTA but " + target.name + " allows " +
+            llvm::Twine(target.sharedPerCta));
       if (variant.cluster != 1)
         return llvm::createStringError(
             "kernel '" + variant.symbol + "' needs clusters of " +
@@ -346,10 +345,10 @@ private:
                                 uint64_t bytes) {
     if (offset <= buffer.bytes() && bytes <= buffer.bytes() - offset)
       return llvm::Error::success();
-    return llvm::createStringError(
-        "expects a copy within " + llvm::Twine(buffer.bytes()) +
-        " bytes but got " + llvm::Twine(bytes) + " bytes at " +
-        llvm::Twine(offset));
+    return llvm::createStringError("expects a copy within " +
+                                   llvm::Twine(buffer.bytes()) +
+                                   " bytes but got " + llvm::Twine(bytes) +
+                                   " bytes at " + llvm::Twine(offset));
   }
 
   std::shared_ptr<Engine> engine;
@@ -389,8 +388,8 @@ llvm::Expected<std::unique_ptr<Device>>
 norm::openEmulatedDevice(const EmulatedOptions &options) {
   if (!findGPUTarget(options.target))
     return llvm::createStringError(
-        "the emulated device expects a GPU target but got '" +
-        options.target + "'");
+        "the emulated device expects a GPU target but got '" + options.target +
+        "'");
   auto engine = std::make_shared<Engine>(options);
   if (llvm::Error error = openHostDevice().moveInto(engine->host))
     return error;

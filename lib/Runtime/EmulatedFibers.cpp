@@ -62,9 +62,9 @@ llvm::Expected<std::unique_ptr<Fibers>> Fibers::create(unsigned count) {
   std::unique_ptr<Fibers> made(new Fibers(static_cast<char *>(memory), count));
   for (unsigned i = 0; i < count; ++i)
     if (mprotect(made->stack(i) - pageBytes(), pageBytes(), PROT_NONE) != 0)
-      return llvm::createStringError(
-          "expects protected pages between " + llvm::Twine(count) +
-          " stacks but the system refuses them");
+      return llvm::createStringError("expects protected pages between " +
+                                     llvm::Twine(count) +
+                                     " stacks but the system refuses them");
   return made;
 }
 

@@ -35,8 +35,7 @@ public:
   void merge(Findings &&other);
   bool empty() const { return found.empty(); }
   /// All findings by site.
-  std::vector<Finding> take(llvm::StringRef kernel,
-                            llvm::ArrayRef<Site> sites);
+  std::vector<Finding> take(llvm::StringRef kernel, llvm::ArrayRef<Site> sites);
 
 private:
   std::map<std::pair<unsigned, FindingKind>, Finding> found;

@@ -30,9 +30,8 @@ Region::Region(const BoundArgument &tensor, bool initialized)
     run = 0;
     return;
   }
-  llvm::sort(dims, [](const Dim &a, const Dim &b) {
-    return a.stride < b.stride;
-  });
+  llvm::sort(dims,
+             [](const Dim &a, const Dim &b) { return a.stride < b.stride; });
   span = run;
   for (const Dim &dim : dims) {
     overlap |= dim.stride < span;
@@ -133,8 +132,8 @@ GlobalMemory::GlobalMemory(const Manifest &manifest,
   };
   for (auto [index, tensor] : llvm::enumerate(buffers)) {
     bool isArgument = index < manifest.arguments.size();
-    ArgumentRole role = isArgument ? manifest.arguments[index].role
-                                   : ArgumentRole::Output;
+    ArgumentRole role =
+        isArgument ? manifest.arguments[index].role : ArgumentRole::Output;
     if (role == ArgumentRole::Scalar)
       byBuffer.push_back(nullptr);
     else
@@ -171,8 +170,7 @@ void GlobalMemory::enter(unsigned index) {
 
 const ParamRegion *GlobalMemory::find(uint64_t address) const {
   for (const ParamRegion &param : current)
-    if (param.region && address - param.region->begin() <
-                            param.region->bytes())
+    if (param.region && address - param.region->begin() < param.region->bytes())
       return &param;
   return nullptr;
 }
@@ -207,8 +205,8 @@ KernelTraffic GlobalMemory::leave(unsigned index,
     if (reads && !region.hasOverlap() && buffer.distinct.read < all)
       findings.add(FindingKind::Traffic, Findings::kNoSite - 2 * param.buffer,
                    -1, -1, [&] {
-                     return "reads " + text(buffer.distinct.read, all,
-                                            describe(param));
+                     return "reads " +
+                            text(buffer.distinct.read, all, describe(param));
                    });
     if (param.mayWrite && buffer.distinct.written < all)
       findings.add(FindingKind::IncompleteOutput,

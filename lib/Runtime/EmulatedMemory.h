@@ -92,8 +92,8 @@ struct ParamRegion {
 /// All buffers of a launch, and what the kernel that runs may do with them.
 class GlobalMemory {
 public:
-  GlobalMemory(const Manifest &manifest,
-               llvm::ArrayRef<BoundArgument> buffers, uint64_t workspace);
+  GlobalMemory(const Manifest &manifest, llvm::ArrayRef<BoundArgument> buffers,
+               uint64_t workspace);
 
   /// Forgets what earlier launches did.
   void reset();

@@ -26,15 +26,13 @@ static int64_t gridDim(Thread *thread, uint32_t dimension) {
 }
 
 static void *accessGlobal(Thread *thread, uint64_t address, uint32_t bytes,
-                          uint32_t alignment, uint32_t isWrite,
-                          uint32_t site) {
+                          uint32_t alignment, uint32_t isWrite, uint32_t site) {
   return thread->cta->accessGlobal(
       *thread, {address, bytes, alignment, isWrite != 0, site});
 }
 
 static void *accessShared(Thread *thread, uint64_t address, uint32_t bytes,
-                          uint32_t alignment, uint32_t isWrite,
-                          uint32_t site) {
+                          uint32_t alignment, uint32_t isWrite, uint32_t site) {
   return thread->cta->accessDynamic(
       *thread, {address, bytes, alignment, isWrite != 0, site});
 }

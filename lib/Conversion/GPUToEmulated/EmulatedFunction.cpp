@@ -247,12 +247,10 @@ LogicalResult FunctionEmulator::rewrite(Operation *op) {
         gep.setNoWrapFlags(LLVM::GEPNoWrapFlags::none);
         return success();
       })
-      .Case([&](LLVM::InlineAsmOp assembly) {
-        return rewriteAssembly(assembly);
-      })
-      .Case([&](LLVM::AddressOfOp address) {
-        return rewriteAddressOf(address);
-      })
+      .Case(
+          [&](LLVM::InlineAsmOp assembly) { return rewriteAssembly(assembly); })
+      .Case(
+          [&](LLVM::AddressOfOp address) { return rewriteAddressOf(address); })
       .Case([&](LLVM::AddrSpaceCastOp cast) {
         cast.replaceAllUsesWith(cast.getArg());
         cast.erase();
@@ -261,8 +259,8 @@ LogicalResult FunctionEmulator::rewrite(Operation *op) {
       .Default([&](Operation *) {
         if (isa<memref::MemRefDialect, NVVM::NVVMDialect>(op->getDialect()) ||
             isa<LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp, LLVM::CallOp,
-                LLVM::FenceOp, LLVM::MemcpyOp, LLVM::MemsetOp,
-                func::CallOp>(op))
+                LLVM::FenceOp, LLVM::MemcpyOp, LLVM::MemsetOp, func::CallOp>(
+                op))
           return reject(op);
         return success();
       });
@@ -270,8 +268,8 @@ LogicalResult FunctionEmulator::rewrite(Operation *op) {
 
 void FunctionEmulator::replaceByNumber(Operation *op, StringRef kind,
                                        unsigned dimension) {
-  Value number = call(kind, {thread, i32(dimension)}, b.getI64Type())
-                     .getResult(0);
+  Value number =
+      call(kind, {thread, i32(dimension)}, b.getI64Type()).getResult(0);
   Value index = arith::IndexCastOp::create(b, loc, b.getIndexType(), number);
   op->getResult(0).replaceAllUsesWith(index);
   op->erase();
@@ -325,8 +323,7 @@ void FunctionEmulator::rewriteShuffle(gpu::ShuffleOp op) {
   op.getShuffleResult().replaceAllUsesWith(
       fromBits(number, op.getValue().getType()));
   if (!op.getValid().use_empty()) {
-    Value valid =
-        call("shuffle_valid", thread, b.getI32Type()).getResult(0);
+    Value valid = call("shuffle_valid", thread, b.getI32Type()).getResult(0);
     op.getValid().replaceAllUsesWith(
         arith::TruncIOp::create(b, loc, b.getI1Type(), valid));
   }
@@ -353,12 +350,11 @@ FunctionEmulator::rewriteAccess(Operation *op, Value address, Type type,
   bool isWrite = isa<LLVM::StoreOp>(op);
   uint64_t needed =
       alignment.value_or(0) ? *alignment : llvm::PowerOf2Ceil(bytes);
-  Value checked =
-      call(space == 3 ? "shared" : "global",
-           {thread, address, i32(bytes), i32(int64_t(needed)), i32(isWrite),
-            i32(sites.add(op, param))},
-           pointer)
-          .getResult(0);
+  Value checked = call(space == 3 ? "shared" : "global",
+                       {thread, address, i32(bytes), i32(int64_t(needed)),
+                        i32(isWrite), i32(sites.add(op, param))},
+                       pointer)
+                      .getResult(0);
   op->setOperand(isWrite ? 1 : 0, checked);
   return success();
 }
@@ -380,15 +376,14 @@ LogicalResult FunctionEmulator::rewriteShared(Operation *op, Value memory,
   Value offset = arith::MulIOp::create(b, loc, position, i64(bytes));
   Value checked =
       call("static_shared",
-           {thread, i64(found->second.offset), i64(found->second.bytes),
-            offset, i32(bytes), i32(bool(stored)), i32(sites.add(op))},
+           {thread, i64(found->second.offset), i64(found->second.bytes), offset,
+            i32(bytes), i32(bool(stored)), i32(sites.add(op))},
            pointer)
           .getResult(0);
   if (stored) {
     LLVM::StoreOp::create(b, loc, stored, checked);
   } else {
-    Value loaded =
-        LLVM::LoadOp::create(b, loc, type.getElementType(), checked);
+    Value loaded = LLVM::LoadOp::create(b, loc, type.getElementType(), checked);
     op->getResult(0).replaceAllUsesWith(loaded);
   }
   op->erase();
@@ -426,9 +421,8 @@ LogicalResult FunctionEmulator::rewriteAssembly(LLVM::InlineAsmOp op) {
 
 /// The CTA's dynamic shared memory is a global without a size.
 LogicalResult FunctionEmulator::rewriteAddressOf(LLVM::AddressOfOp op) {
-  auto global =
-      SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(
-          source, op.getGlobalNameAttr());
+  auto global = SymbolTable::lookupNearestSymbolFrom<LLVM::GlobalOp>(
+      source, op.getGlobalNameAttr());
   auto type = global ? dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType())
                      : LLVM::LLVMArrayType();
   if (!type || global.getAddrSpace() != 3 || type.getNumElements() != 0)

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Harness.h"
-#include "norm/Compiler/Compiler.h"
-#include "norm/Pipelines/Pipelines.h"
-#include "norm/Target/Object.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "norm/Compiler/Compiler.h"
+#include "norm/Pipelines/Pipelines.h"
+#include "norm/Target/Object.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace norm;
@@ -30,8 +30,7 @@ llvm::Expected<std::string>
 compileChanged(llvm::function_ref<void(mlir::Operation *)> change) {
   mlir::DialectRegistry registry;
   mlir::norm::registerDialects(registry);
-  mlir::MLIRContext context(registry,
-                            mlir::MLIRContext::Threading::DISABLED);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   auto module = mlir::parseSourceString<mlir::ModuleOp>(
       kText, mlir::ParserConfig(&context));
   mlir::norm::PipelineOptions options;
@@ -93,8 +92,8 @@ llvm::Error runChanged(llvm::function_ref<void(mlir::Operation *)> change) {
 std::vector<FindingKind>
 kindsIn(llvm::function_ref<void(mlir::Operation *)> change) {
   std::vector<FindingKind> kinds;
-  llvm::Error rest = llvm::handleErrors(
-      runChanged(change), [&](const EmulationError &error) {
+  llvm::Error rest =
+      llvm::handleErrors(runChanged(change), [&](const EmulationError &error) {
         for (const Finding &finding : error.findings())
           kinds.push_back(finding.kind);
       });

@@ -6,12 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Harness.h"
-#include "norm/Pipelines/Pipelines.h"
-#include "norm/Target/Object.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "norm/Pipelines/Pipelines.h"
+#include "norm/Target/Object.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -36,8 +36,7 @@ std::string Outcome::print() const {
 static llvm::Expected<std::string> compile(const Example &example) {
   mlir::DialectRegistry registry;
   mlir::norm::registerDialects(registry);
-  mlir::MLIRContext context(registry,
-                            mlir::MLIRContext::Threading::DISABLED);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   std::string text =
       "gpu.module @m { llvm.mlir.global external @norm_shared() {addr_space "
       "= 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8> gpu.func "
@@ -46,15 +45,14 @@ static llvm::Expected<std::string> compile(const Example &example) {
     text += "workgroup(" + example.shared + ") ";
   text += "kernel {\n" + example.body + "\ngpu.return } }";
   llvm::SourceMgr sources;
-  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(text,
-                                                                  "k.mlir"),
-                             llvm::SMLoc());
+  sources.AddNewSourceBuffer(
+      llvm::MemoryBuffer::getMemBufferCopy(text, "k.mlir"), llvm::SMLoc());
   std::string messages;
-  mlir::ScopedDiagnosticHandler handler(
-      &context, [&](mlir::Diagnostic &diagnostic) {
-        messages += diagnostic.str() + "; ";
-        return mlir::success();
-      });
+  mlir::ScopedDiagnosticHandler handler(&context,
+                                        [&](mlir::Diagnostic &diagnostic) {
+                                          messages += diagnostic.str() + "; ";
+                                          return mlir::success();
+                                        });
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(
       sources, mlir::ParserConfig(&context));
   if (!module)
@@ -74,8 +72,14 @@ static Manifest describe(const Example &example) {
   manifest.target = "sm_90";
   manifest.ptx = "8.0";
   manifest.minDriver = 12000;
-  Argument x{"x", ArgumentRole::Input, DType::F32,
-             {kDynamic, kDynamic}, {kDynamic, 1}, 4, {}, {}};
+  Argument x{"x",
+             ArgumentRole::Input,
+             DType::F32,
+             {kDynamic, kDynamic},
+             {kDynamic, 1},
+             4,
+             {},
+             {}};
   Argument y = x;
   y.name = "y";
   y.role = ArgumentRole::Output;
@@ -158,13 +162,12 @@ Outcome test::run(const Example &example) {
   return outcome;
 }
 
-testing::AssertionResult test::isOnly(const Outcome &outcome,
-                                      FindingKind kind, unsigned line,
-                                      llvm::StringRef part) {
+testing::AssertionResult test::isOnly(const Outcome &outcome, FindingKind kind,
+                                      unsigned line, llvm::StringRef part) {
   if (outcome.findings.size() != 1)
     return testing::AssertionFailure()
-           << "expects one finding but got " << outcome.findings.size()
-           << ": " << outcome.print();
+           << "expects one finding but got " << outcome.findings.size() << ": "
+           << outcome.print();
   const Finding &finding = outcome.findings.front();
   std::string place = "k.mlir:" + std::to_string(line) + ":";
   if (finding.kind == kind && finding.kernel == "k" &&
@@ -173,6 +176,6 @@ testing::AssertionResult test::isOnly(const Outcome &outcome,
       llvm::StringRef(finding.text).contains(part))
     return testing::AssertionSuccess();
   return testing::AssertionFailure()
-         << "expects " << name(kind).str() << " at line " << line
-         << " with '" << part.str() << "' but got " << finding.print();
+         << "expects " << name(kind).str() << " at line " << line << " with '"
+         << part.str() << "' but got " << finding.print();
 }

@@ -125,8 +125,8 @@ scf.if %is {
 }
 
 TEST(EmulatedMemory, FindsWritesIntoInputs) {
-  Outcome outcome = run(example(std::string(kCopy) +
-                                "\nllvm.store %w, %p : f32, !llvm.ptr<1>"));
+  Outcome outcome = run(
+      example(std::string(kCopy) + "\nllvm.store %w, %p : f32, !llvm.ptr<1>"));
   EXPECT_TRUE(isOnly(outcome, FindingKind::ReadOnly, kAfterCopy + 1,
                      "argument 0 'x', which is no output"));
   EXPECT_EQ(outcome.findings[0].count, 64u);

@@ -67,10 +67,9 @@ TEST(EmulatedShared, FindsAMissingBarrier) {
 }
 
 TEST(EmulatedShared, FindsWriteAfterReadWithoutABarrier) {
-  Outcome outcome = run(example(kStore + "\ngpu.barrier" + kLoadMirror +
-                                kStore + kWrite));
-  EXPECT_NE(outcome.find(FindingKind::SharedRace), nullptr)
-      << outcome.print();
+  Outcome outcome =
+      run(example(kStore + "\ngpu.barrier" + kLoadMirror + kStore + kWrite));
+  EXPECT_NE(outcome.find(FindingKind::SharedRace), nullptr) << outcome.print();
   EXPECT_EQ(outcome.find(FindingKind::UninitializedShared), nullptr);
 }
 
