@@ -264,6 +264,13 @@ static Support join(Support a, Support b) {
   return Support::Full;
 }
 
+static bool isRead(const Graph &graph, unsigned value) {
+  return llvm::is_contained(graph.outputs, value) ||
+         llvm::any_of(graph.ops, [&](const Op &op) {
+           return llvm::is_contained(op.operands, value);
+         });
+}
+
 Graph Generator::makeBody(Op &op) {
   Graph body;
   DType compute = wide && choose.chance(50) ? DType::F64 : DType::F32;
@@ -346,6 +353,18 @@ Graph Generator::makeBody(Op &op) {
   }
   for (uint64_t n = 1 + choose.below(4); n > 0; --n)
     elementwise();
+
+  // What spans the space is read: a kernel of nothing but its extents isn't
+  // worth a case.
+  Graph probe = body;
+  probe.outputs = {pool.back()};
+  removeDead(probe);
+  if (!isRead(probe, body.arguments.front())) {
+    Op add;
+    add.name = "arith.addf";
+    add.operands = {pool.back(), pool.front()};
+    emitIn(std::move(add), {Support::Full, compute});
+  }
 
   // The results: one with all dims, and perhaps one with the row dims.
   auto yield = [&](Support support, bool (*fits)(Support)) {

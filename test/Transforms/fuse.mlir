@@ -250,3 +250,34 @@ func.func @shared_destination(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32
   }
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
 }
+
+// What isn't read is no operand, nor is what only dead code reads; an input that
+// alone tells an extent stays.
+// CHECK-LABEL: func.func @unread
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[U:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<8xf32>
+func.func @unread(%x: tensor<4x8xf32>, %u: tensor<4x8xf32>, %w: tensor<8xf32>)
+    -> (tensor<4x8xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4x8xf32>
+  // CHECK: norm.generic (row, col)
+  // CHECK-NEXT: ins(%{{.*}} = %[[X]][row, col] : tensor<4x8xf32>)
+  // CHECK-NEXT: outs
+  // CHECK-NEXT: norm.yield
+  %y = norm.generic (row, col)
+      ins(%a = %u[row, col] : tensor<4x8xf32>,
+          %b = %x[row, col] : tensor<4x8xf32>, %c = %w[col] : tensor<8xf32>)
+      outs(%o = %e[row, col] : tensor<4x8xf32>) {
+    %d = arith.addf %a, %c : f32
+    %r = norm.reduce add %d over [col] : f32
+    norm.yield %b : f32
+  }
+  %f = tensor.empty() : tensor<4xf32>
+  // CHECK: norm.generic (row, col)
+  // CHECK-NEXT: ins(%{{.*}} = %[[U]][row, col] : tensor<4x8xf32>)
+  %z = norm.generic (row, col)
+      ins(%a = %u[row, col] : tensor<4x8xf32>)
+      outs(%o = %f[row] : tensor<4xf32>) {
+    %n = norm.extent col : f32
+    norm.yield %n : f32
+  }
+  return %y, %z : tensor<4x8xf32>, tensor<4xf32>
+}

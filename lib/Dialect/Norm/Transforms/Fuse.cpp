@@ -105,9 +105,57 @@ static void eraseUnused(RewriterBase &rewriter, Operation *root) {
       rewriter.eraseOp(op);
 }
 
+/// Whether the extents of all dims are known as well without operand `number`.
+static bool isNeededForExtents(GenericOp op, unsigned number) {
+  SmallVector<int64_t> extents(op.getNumDims(), -1);
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (operand.getOperandNumber() == number)
+      continue;
+    for (auto [axis, expr] :
+         llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+        int64_t &extent = extents[dim.getPosition()];
+        // No extent is -1; a dynamic one is below.
+        if (extent == -1 || ShapedType::isDynamic(extent))
+          extent = op.getShape(&operand)[axis];
+      }
+  }
+  return extents != op.getExtents();
+}
+
+/// Erases what a body computes and doesn't use, and inputs that it doesn't
+/// read: a kernel would be told to read them.
+static void eraseUnread(RewriterBase &rewriter, GenericOp op) {
+  for (Operation &inner :
+       llvm::make_early_inc_range(llvm::reverse(*op.getBlock())))
+    if (isOpTriviallyDead(&inner))
+      rewriter.eraseOp(&inner);
+  for (unsigned number = op.getInputs().size(); number-- > 0;) {
+    if (!op.getBlock()->getArgument(number).use_empty() ||
+        isNeededForExtents(op, number))
+      continue;
+    SmallVector<Attribute> maps(op.getIndexingMaps().getValue());
+    maps.erase(maps.begin() + number);
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getInputsMutable().erase(number);
+      op.setIndexingMapsAttr(rewriter.getArrayAttr(maps));
+      op.getBlock()->eraseArgument(number);
+    });
+  }
+}
+
+static void eraseUnread(RewriterBase &rewriter, Operation *root) {
+  SmallVector<GenericOp> programs;
+  root->walk([&](GenericOp op) { programs.push_back(op); });
+  for (GenericOp op : llvm::reverse(programs))
+    eraseUnread(rewriter, op);
+}
+
 void NormFusePass::runOnOperation() {
   Operation *root = getOperation();
   IRRewriter rewriter(&getContext());
+  eraseUnused<GenericOp>(rewriter, root);
+  eraseUnread(rewriter, root);
   eraseUnused<GenericOp>(rewriter, root);
   SmallVector<GenericOp> consumers;
   root->walk([&](GenericOp op) { consumers.push_back(op); });
@@ -121,6 +169,7 @@ void NormFusePass::runOnOperation() {
     if (leaf && !fused.getOrder() && naturalLeaf(fused) != leaf)
       fused.setOrderAttr(OrderAttr::get(&getContext(), leaf, 1024));
   }
+  eraseUnread(rewriter, root);
   eraseUnused<tensor::EmptyOp>(rewriter, root);
   eraseUnused<tensor::DimOp>(rewriter, root);
 }
