@@ -126,7 +126,8 @@ static Execution withPossibleLayouts(Execution execution,
                                      const Manifest &manifest) {
   for (auto [layout, argument] :
        llvm::zip(execution.layouts, manifest.arguments))
-    if (argument.strides.empty() || argument.strides.front() != kDynamic)
+    if (argument.strides.empty() || argument.contiguous ||
+        argument.strides.front() != kDynamic)
       layout.padding = 0;
   return execution;
 }
