@@ -9,6 +9,7 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -117,15 +118,17 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   }
   int64_t leaf = facts.leaf;
   int64_t leaves = llvm::divideCeil(std::max<int64_t>(facts.columns, 1), leaf);
-  if (leaves <= 32)
-    schedule.threads = std::max<int64_t>(4, llvm::PowerOf2Ceil(leaves));
-  else if (leaves <= 64)
-    schedule.threads = 32;
-  else if (leaves <= 128)
-    schedule.threads = 64;
-  else if (leaves <= 1024)
+  // At least two leaves per thread: what a row costs besides its leaves is
+  // shared by them, and a power of two below half leaves few lanes idle.
+  // Leaves of many elements take more of a thread's time than of the memory's.
+  if (leaves <= 512) {
+    int64_t most = leaf >= 8 && leaves <= 128 ? 32 : 128;
+    int64_t least = std::min<int64_t>(4, llvm::PowerOf2Ceil(leaves));
     schedule.threads =
-        std::max<int64_t>(128, llvm::PowerOf2Ceil(llvm::divideCeil(leaves, 4)));
+        std::clamp<int64_t>(llvm::bit_floor<uint64_t>(leaves / 2), least, most);
+  } else if (leaves <= 1024)
+    schedule.threads =
+        std::clamp<int64_t>(llvm::bit_floor<uint64_t>(leaves / 4), 128, 256);
   else if (leaves <= 4096)
     schedule.threads = 256;
   else

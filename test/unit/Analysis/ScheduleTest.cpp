@@ -113,8 +113,10 @@ TEST(ChooseSchedule, Ladder) {
   facts.heldBytes = 2;
   facts.phases = 2;
   facts.columns = 128; // many rows per CTA
+  EXPECT_EQ(chooseSchedule(facts, limits).threads, 8);
+  EXPECT_EQ(chooseSchedule(facts, limits).rowsPerCta, 16);
+  facts.columns = 384; // 48 leaves are 3 for each of 16 threads
   EXPECT_EQ(chooseSchedule(facts, limits).threads, 16);
-  EXPECT_EQ(chooseSchedule(facts, limits).rowsPerCta, 8);
   facts.columns = 4096; // 4 accesses per thread
   EXPECT_EQ(chooseSchedule(facts, limits).threads, 128);
   EXPECT_EQ(chooseSchedule(facts, limits).rowsPerCta, 1);
