@@ -6,8 +6,10 @@
 #
 #===----------------------------------------------------------------------===#
 #
-# Builds everything and runs all tests: unit tests, the lit suite and a project
-# that uses norm from outside. Arguments go to ctest, for example -R lit/Tools.
+# Builds everything and runs all tests: what the static build ships, then unit
+# tests, the lit suite and a project that uses norm from outside. With arguments,
+# runs only the tests of the development build that these tell ctest to choose,
+# for example -R lit/Tools.
 #
 #===----------------------------------------------------------------------===#
 
@@ -17,4 +19,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 tools/dev/setup.sh
 cmake --preset dev
 cmake --build --preset dev
+if (($# == 0)); then
+  cmake --preset static
+  cmake --build --preset static
+  ctest --preset static --tests-regex '^package/'
+fi
 ctest --preset dev --parallel "$(nproc)" "$@"
