@@ -172,9 +172,9 @@ void ProgramFuzzer::reduce(uint64_t index, Outcome outcome) {
                     .str());
   if (options.folder.empty())
     return;
-  llvm::Expected<std::string> path = writeCase(
-      failing, outcome, options.folder,
-      llvm::formatv("seed{0}-program{1}", options.seed, index).str());
+  llvm::Expected<std::string> path =
+      writeCase(failing, outcome, options.folder,
+                llvm::formatv("seed{0}-program{1}", options.seed, index).str());
   if (!path) {
     ++summary.unwritten;
     return tell(summary, llvm::toString(path.takeError()));

@@ -6,13 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Mutate.h"
-#include "norm/Compiler/Compiler.h"
-#include "norm/Conversion/Passes.h"
-#include "norm/Dialect/Norm/Transforms/Passes.h"
-#include "norm/Fuzz/Fuzz.h"
-#include "norm/Fuzz/Isolation.h"
-#include "norm/Pipelines/Pipelines.h"
-#include "norm/Target/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -20,6 +13,13 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "norm/Compiler/Compiler.h"
+#include "norm/Conversion/Passes.h"
+#include "norm/Dialect/Norm/Transforms/Passes.h"
+#include "norm/Fuzz/Fuzz.h"
+#include "norm/Fuzz/Isolation.h"
+#include "norm/Pipelines/Pipelines.h"
+#include "norm/Target/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -138,8 +138,8 @@ llvm::Error writeText(const FuzzOptions &options, uint64_t index,
   std::error_code failed;
   llvm::raw_fd_ostream os(path, failed);
   if (failed)
-    return llvm::createStringError(path + ": cannot write: " +
-                                   failed.message());
+    return llvm::createStringError(path +
+                                   ": cannot write: " + failed.message());
   os << text;
   return llvm::Error::success();
 }
@@ -192,8 +192,8 @@ llvm::Expected<FuzzSummary> fuzz::fuzzText(const FuzzOptions &options,
           tell(summary, "");
         } else {
           ++summary.failures;
-          tell(summary, llvm::formatv("text {0} {1}", report.index, failure)
-                            .str());
+          tell(summary,
+               llvm::formatv("text {0} {1}", report.index, failure).str());
           if (!options.folder.empty())
             if (llvm::Error failed =
                     writeText(options, report.index, makeText(report.index))) {

@@ -50,8 +50,8 @@ private:
   bool wide = false; ///< f64 may occur
 };
 
-constexpr DType kFloats[] = {DType::F32, DType::F32, DType::BF16, DType::BF16,
-                             DType::F16, DType::F64};
+constexpr DType kFloats[] = {DType::F32,  DType::F32, DType::BF16,
+                             DType::BF16, DType::F16, DType::F64};
 
 DType chooseFloat(Chooser &choose) { return choose.pick<DType>(kFloats); }
 
@@ -118,8 +118,8 @@ unsigned Generator::full(DType dtype) {
   case 3: {
     Op op;
     op.kind = Op::Kind::Broadcast;
-    Support from = choose.pick({Support::Row, Support::Column, Support::Column,
-                                Support::Scalar});
+    Support from = choose.pick(
+        {Support::Row, Support::Column, Support::Column, Support::Scalar});
     if (from == Support::Row && space.rows.empty())
       from = Support::Column;
     op.name = choose.pick({"linalg", "generic", "norm"});
@@ -162,9 +162,9 @@ Op Generator::scalarOp(const Graph &in, unsigned a, unsigned b, unsigned c) {
       std::swap(op.operands[0], op.operands[1]);
   }
   // f16 and bf16 functions are computed in f32; f64 has fewer of them.
-  if (in.values[a].dtype == DType::F64 && llvm::StringRef(op.name).starts_with("math.") &&
-      op.name != "math.absf" && op.name != "math.sqrt" && op.name != "math.exp" &&
-      op.name != "math.fma")
+  if (in.values[a].dtype == DType::F64 &&
+      llvm::StringRef(op.name).starts_with("math.") && op.name != "math.absf" &&
+      op.name != "math.sqrt" && op.name != "math.exp" && op.name != "math.fma")
     op.name = op.operands.size() == 1 ? "arith.negf" : op.name;
   return op;
 }
@@ -197,8 +197,8 @@ void Generator::addNamed() {
     x = cast(x, other == DType::F64 && !wide ? DType::F32 : other);
   }
   Op op;
-  op.kind = choose.pick(
-      {Op::Kind::LayerNorm, Op::Kind::RmsNorm, Op::Kind::Softmax});
+  op.kind =
+      choose.pick({Op::Kind::LayerNorm, Op::Kind::RmsNorm, Op::Kind::Softmax});
   op.number = choose.pick({1e-5, 1e-6, 0.0, 1.0, 1e-12, 1e-3});
   DType dtype = graph.values[x].dtype;
   bool hasF64 = dtype == DType::F64;
@@ -239,8 +239,8 @@ unsigned Generator::toFloat(Graph &body, unsigned value, DType dtype) {
     return value;
   Op op;
   op.kind = Op::Kind::Cast;
-  op.name = from.dtype == DType::I1 ? "arith.uitofp"
-            : !isFloat(from.dtype)  ? "arith.sitofp"
+  op.name = from.dtype == DType::I1                  ? "arith.uitofp"
+            : !isFloat(from.dtype)                   ? "arith.sitofp"
             : byteSize(from.dtype) < byteSize(dtype) ? "arith.extf"
                                                      : "arith.truncf";
   op.operands = {value};
@@ -297,13 +297,12 @@ Graph Generator::makeBody(Op &op) {
     inner.kind = Op::Kind::Index;
     inner.results = {body.add({Support::Column, DType::I32})};
     body.ops.push_back(std::move(inner));
-    pool.push_back(
-        toFloat(body, body.ops.back().results.front(), compute));
+    pool.push_back(toFloat(body, body.ops.back().results.front(), compute));
   }
   auto pick = [&] { return choose.pick<unsigned>(pool); };
   auto elementwise = [&] {
-    unsigned a = pool[pool.size() - 1 - choose.below(std::min<size_t>(
-                                            3, pool.size()))];
+    unsigned a =
+        pool[pool.size() - 1 - choose.below(std::min<size_t>(3, pool.size()))];
     unsigned b = pick(), c = pick();
     Op inner = scalarOp(body, a, b, c);
     Support support = Support::Scalar;
@@ -397,9 +396,9 @@ void Generator::addCustom() {
   op.kind = Op::Kind::Custom;
   op.operands = {pickFull()};
   for (uint64_t n = choose.below(4); n > 0; --n) {
-    Support support = choose.pick({Support::Full, Support::Column,
-                                   Support::Column, Support::Row,
-                                   Support::Scalar});
+    Support support =
+        choose.pick({Support::Full, Support::Column, Support::Column,
+                     Support::Row, Support::Scalar});
     if (support == Support::Row && space.rows.empty())
       support = Support::Full;
     DType dtype = choose.chance(75)
@@ -410,9 +409,8 @@ void Generator::addCustom() {
     op.operands.push_back(find(support, dtype));
   }
   llvm::sort(op.operands.begin() + 1, op.operands.end());
-  op.operands.erase(
-      std::unique(op.operands.begin() + 1, op.operands.end()),
-      op.operands.end());
+  op.operands.erase(std::unique(op.operands.begin() + 1, op.operands.end()),
+                    op.operands.end());
   if (llvm::is_contained(llvm::drop_begin(op.operands), op.operands[0]))
     op.operands.resize(1);
   op.body = std::make_shared<Graph>(makeBody(op));
@@ -467,10 +465,11 @@ Graph Generator::make() {
 Space chooseSpace(Chooser &choose, const Limits &limits) {
   Space space;
   static constexpr int64_t edges[] = {
-      0,   1,   2,    3,    4,    5,    7,    8,    9,    15,   16,   17,
-      31,  32,  33,   63,   64,   65,   127,  128,  129,  255,  256,  257,
-      384, 511, 512,  513,  768,  1000, 1023, 1024, 1025, 2047, 2048, 2049,
-      4095, 4096, 4097, 8191, 8192, 8193, 16383, 16385, 65535, 65536, 65537};
+      0,    1,    2,     3,     4,     5,     7,    8,    9,    15,
+      16,   17,   31,    32,    33,    63,    64,   65,   127,  128,
+      129,  255,  256,   257,   384,   511,   512,  513,  768,  1000,
+      1023, 1024, 1025,  2047,  2048,  2049,  4095, 4096, 4097, 8191,
+      8192, 8193, 16383, 16385, 65535, 65536, 65537};
   size_t count = std::size(edges);
   while (count > 1 && edges[count - 1] > limits.maxColumns)
     --count;
@@ -561,9 +560,9 @@ Rerun makeVariant(Chooser &choose, const Case &made, const Target &target) {
     for (const std::vector<unsigned> *list :
          {&made.graph.arguments, &made.graph.outputs})
       for (unsigned value : *list)
-        variant.layouts.push_back(chooseLayout(
-            choose,
-            isMatrix && made.graph.values[value].support == Support::Full));
+        variant.layouts.push_back(
+            chooseLayout(choose, isMatrix && made.graph.values[value].support ==
+                                                 Support::Full));
   return variant;
 }
 
@@ -598,7 +597,8 @@ Case fuzz::makeCase(uint64_t seed, uint64_t index,
   for (unsigned argument : made.graph.arguments) {
     // Parameters and scalars are mostly ordinary numbers.
     bool full = made.graph.values[argument].support == Support::Full;
-    made.data.push_back(chooseData(choose, tame || (!full && choose.chance(70))));
+    made.data.push_back(
+        chooseData(choose, tame || (!full && choose.chance(70))));
   }
   // Every other target once as it is, then variants on any.
   for (const Target &target : llvm::drop_begin(targets))

@@ -52,8 +52,8 @@ llvm::Expected<HostTensor> fuzz::makeArgument(const Execution &execution,
   int64_t skipped = 0;
   if (value.support == Support::Row || value.support == Support::Full) {
     skipped = execution.firstRow;
-    for (int64_t extent : llvm::ArrayRef(execution.space.rows).drop_front(
-             execution.space.rows.empty() ? 0 : 1))
+    for (int64_t extent : llvm::ArrayRef(execution.space.rows)
+                              .drop_front(execution.space.rows.empty() ? 0 : 1))
       skipped *= extent;
   }
   int64_t count = tensor->numElements();

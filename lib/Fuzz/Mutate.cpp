@@ -95,15 +95,15 @@ const char *const kNumbers[] = {"0",
                                 "-0.0"};
 
 const char *const kWords[] = {
-    "f32",       "f64",          "bf16",      "f16",      "i1",
-    "i8",        "i32",          "i64",       "index",    "f8E4M3FN",
-    "tf32",      "tensor",       "memref",    "vector",   "row",
-    "col",       "ins",          "outs",      "add",      "welford",
-    "max_expsum", "stats",       "scale",     "bias",     "axes",
-    "eps",       "none",         "complex",   "true",     "false",
-    "unit",      "norm.reduce",  "norm.yield", "norm.extent", "norm.index",
-    "ui8",       "si32",         "i128",      "f128",     "threads",
-    "residency", "stream",       "shared",    "registers"};
+    "f32",        "f64",         "bf16",       "f16",         "i1",
+    "i8",         "i32",         "i64",        "index",       "f8E4M3FN",
+    "tf32",       "tensor",      "memref",     "vector",      "row",
+    "col",        "ins",         "outs",       "add",         "welford",
+    "max_expsum", "stats",       "scale",      "bias",        "axes",
+    "eps",        "none",        "complex",    "true",        "false",
+    "unit",       "norm.reduce", "norm.yield", "norm.extent", "norm.index",
+    "ui8",        "si32",        "i128",       "f128",        "threads",
+    "residency",  "stream",      "shared",     "registers"};
 
 bool isSpace(const std::string &token) { return llvm::isSpace(token[0]); }
 
@@ -124,6 +124,7 @@ private:
   }
   std::string changeToken(const std::string &text);
   std::string changeLine(const std::string &text);
+  std::string changeAll(const std::string &text);
   std::string replaceDigits(const std::string &token);
 
   Chooser &choose;
@@ -182,6 +183,73 @@ std::string Mutator::changeToken(const std::string &text) {
   return llvm::join(tokens, "");
 }
 
+/// Every occurrence of a number, element type or op at once: what is consistent
+/// gets past the parser and the verifiers.
+std::string Mutator::changeAll(const std::string &text) {
+  static const char *const types[] = {"f32", "f64", "bf16", "f16",  "i1",
+                                      "i8",  "i32", "i64",  "index"};
+  static const char *const ops[] = {
+      "arith.addf", "arith.mulf",    "arith.divf",   "arith.maximumf",
+      "math.exp",   "math.tanh",     "arith.negf",   "math.rsqrt",
+      "arith.extf", "arith.truncf",  "arith.sitofp", "math.log",
+      "arith.addi", "arith.maxnumf", "math.erf",     "math.powf"};
+  static const char *const kinds[] = {
+      "add", "mul", "max", "min", "maxnum", "minnum", "welford", "max_expsum"};
+  static const char *const extents[] = {"0", "1",          "2",         "3",
+                                        "7", "33",         "1025",      "65537",
+                                        "?", "1073741824", "4294967296"};
+  std::vector<std::string> tokens = tokenize(text);
+  auto swapWords = [&](llvm::ArrayRef<const char *> words) {
+    std::vector<std::string> present;
+    for (const char *word : words)
+      if (text.find(word) != std::string::npos)
+        present.push_back(word);
+    if (present.empty())
+      return changeToken(text);
+    std::string from = choose.pick<std::string>(present);
+    std::string to = choose.pick<const char *>(words);
+    for (std::string &token : tokens) {
+      // The element type ends a shape: `4x8xf32`.
+      if (token == from)
+        token = to;
+      else if (llvm::StringRef(token).ends_with("x" + from))
+        token = token.substr(0, token.size() - from.size()) + to;
+    }
+    return llvm::join(tokens, "");
+  };
+  switch (choose.below(4)) {
+  case 0:
+    return swapWords(types);
+  case 1:
+    return swapWords(ops);
+  case 2:
+    return swapWords(kinds);
+  default: {
+    std::vector<std::string> numbers;
+    for (const std::string &token : tokens)
+      if (llvm::isDigit(token[0]))
+        numbers.push_back(
+            llvm::StringRef(token).take_while(llvm::isDigit).str());
+    if (numbers.empty())
+      return changeToken(text);
+    std::string from = choose.pick<std::string>(numbers);
+    std::string to = choose.pick<const char *>(extents), result;
+    for (size_t i = 0; i < text.size();) {
+      size_t end = i;
+      while (end < text.size() && llvm::isDigit(text[end]))
+        ++end;
+      bool isNumber = end > i && text.compare(i, end - i, from) == 0 &&
+                      (i == 0 || (text[i - 1] != 'f' && text[i - 1] != '%' &&
+                                  text[i - 1] != 'i'));
+      size_t step = std::max<size_t>(end - i, 1);
+      result += isNumber ? to : text.substr(i, step);
+      i += step;
+    }
+    return result;
+  }
+  }
+}
+
 std::string Mutator::changeLine(const std::string &text) {
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(text).split(lines, '\n', /*MaxSplit=*/-1,
@@ -216,7 +284,9 @@ std::string Mutator::run() {
   // Most texts with several changes don't get past the parser.
   uint64_t changes = choose.chance(70) ? 1 : 2 + choose.below(3);
   for (uint64_t n = changes; n > 0; --n)
-    text = choose.chance(75) ? changeToken(text) : changeLine(text);
+    text = choose.chance(55)   ? changeAll(text)
+           : choose.chance(75) ? changeToken(text)
+                               : changeLine(text);
   if (choose.chance(3) && !text.empty())
     text[choose.below(text.size())] = char(choose.below(256));
   if (choose.chance(2))
@@ -228,5 +298,8 @@ std::string Mutator::run() {
 
 std::string fuzz::mutate(Chooser &choose,
                          const std::vector<std::string> &corpus) {
-  return Mutator(choose, corpus).run();
+  std::string text = Mutator(choose, corpus).run();
+  // What the parser of MLIR 22.1 crashes on: a dense array of index.
+  size_t at = text.find("array<index");
+  return at == std::string::npos ? text : text.substr(0, at);
 }

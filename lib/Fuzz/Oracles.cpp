@@ -153,9 +153,9 @@ std::optional<Refusal> Oracles::Impl::execute(const Execution &execution,
   CompileOptions options;
   options.target = (*device)->target();
   options.schedule = execution.schedule;
-  llvm::Expected<jit::LoadedProgram> program = jit::compileAndLoad(
-      compiler, print(execution.graph, execution.space), "fuzz.mlir", options,
-      **device);
+  llvm::Expected<jit::LoadedProgram> program =
+      jit::compileAndLoad(compiler, print(execution.graph, execution.space),
+                          "fuzz.mlir", options, **device);
   if (!program)
     return refuse(program.takeError());
   results.manifest = program->artifact.manifest;
@@ -240,9 +240,10 @@ static std::string digits(double value) {
 /// the first run's.
 static std::string compareBits(const HostTensor &first, const HostTensor &other,
                                int64_t firstIndex) {
-  int64_t skipped = firstIndex == 0 ? 0
-                                    : firstIndex * (first.numElements() /
-                                                    first.shape().front());
+  int64_t skipped =
+      firstIndex == 0
+          ? 0
+          : firstIndex * (first.numElements() / first.shape().front());
   int64_t different = 0;
   std::string text;
   for (int64_t flat = 0; flat < other.numElements(); ++flat) {
@@ -261,9 +262,9 @@ static std::string compareBits(const HostTensor &first, const HostTensor &other,
 /// Whether both runs have the same reductions. A further result may change
 /// what is fused, and with that the narrowest streamed input.
 static bool haveSameOrders(const Manifest &a, const Manifest &b) {
-  return llvm::equal(a.kernels, b.kernels, [](const Kernel &x, const Kernel &y) {
-    return x.order == y.order;
-  });
+  return llvm::equal(
+      a.kernels, b.kernels,
+      [](const Kernel &x, const Kernel &y) { return x.order == y.order; });
 }
 
 Outcome Oracles::Impl::run(const Case &made) {
@@ -273,9 +274,9 @@ Outcome Oracles::Impl::run(const Case &made) {
     outcome.kind = kind;
     outcome.variant = variant;
     outcome.text = std::move(text);
-    outcome.seconds = std::chrono::duration<double>(
-                          std::chrono::steady_clock::now() - start)
-                          .count();
+    outcome.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
     return outcome;
   };
   Execution base = makeExecution(made, nullptr);

@@ -50,7 +50,9 @@ private:
   std::string sizes(Support support);
   std::string fresh() { return "%t" + std::to_string(temporaries++); }
   std::string axes() const;
-  std::string name(unsigned value) const { return "%v" + std::to_string(value); }
+  std::string name(unsigned value) const {
+    return "%v" + std::to_string(value);
+  }
   std::string names(llvm::ArrayRef<unsigned> values) const;
 
   void printOp(const Op &op);
@@ -79,8 +81,8 @@ std::string Printer::type(Value value, bool inBody) const {
   bool hasRows = value.support != Support::Column;
   for (auto [axis, extent] : llvm::enumerate(space.shape(value.support))) {
     bool isRow = hasRows && axis < space.rows.size();
-    bool dynamic = isRow ? space.dynamicRows && axis == 0
-                         : space.dynamicColumns;
+    bool dynamic =
+        isRow ? space.dynamicRows && axis == 0 : space.dynamicColumns;
     result += (dynamic ? "?" : std::to_string(extent)) + "x";
   }
   return result + element + ">";
@@ -186,8 +188,8 @@ void Printer::printConstant(const Op &op) {
     return;
   }
   if (given.empty()) {
-    os << "  " << result << " = arith.constant dense<" << digits << "> : "
-       << type(value) << "\n";
+    os << "  " << result << " = arith.constant dense<" << digits
+       << "> : " << type(value) << "\n";
     return;
   }
   std::string scalar = fresh();
@@ -235,8 +237,9 @@ void Printer::printBroadcast(const Op &op) {
       os << (i ? ", " : "") << "\"parallel\"";
     os << "]} ins(" << source << " : " << type(from) << ") outs(" << target
        << " : " << type(to) << ") {\n  ^bb0(%in: " << norm::name(from.dtype)
-       << ", %out: " << norm::name(to.dtype) << "):\n    linalg.yield %in : "
-       << norm::name(from.dtype) << "\n  } -> " << type(to) << "\n";
+       << ", %out: " << norm::name(to.dtype)
+       << "):\n    linalg.yield %in : " << norm::name(from.dtype) << "\n  } -> "
+       << type(to) << "\n";
     return;
   }
   os << "  " << result << " = norm.generic (" << dims(Support::Full)
@@ -249,7 +252,7 @@ void Printer::printBroadcast(const Op &op) {
 void Printer::printNamed(const Op &op) {
   bool isLayer = op.kind == Op::Kind::LayerNorm;
   os << "  " << names(op.results) << " = norm."
-     << (isLayer                             ? "layer_norm"
+     << (isLayer                        ? "layer_norm"
          : op.kind == Op::Kind::RmsNorm ? "rms_norm"
                                         : "softmax")
      << " " << name(op.operands[0]);
@@ -274,9 +277,8 @@ void Printer::printNamed(const Op &op) {
     os << type(graph.values[value]);
   });
   os << " -> ";
-  llvm::interleaveComma(op.results, os, [&](unsigned value) {
-    os << type(graph.values[value]);
-  });
+  llvm::interleaveComma(
+      op.results, os, [&](unsigned value) { os << type(graph.values[value]); });
   os << "\n";
 }
 
@@ -378,8 +380,8 @@ std::string Printer::print() {
   };
   os << ")\n    -> (";
   types();
-  os << ") {\n" << preamble << ops << "  return " << names(graph.outputs)
-     << " : ";
+  os << ") {\n"
+     << preamble << ops << "  return " << names(graph.outputs) << " : ";
   types();
   os << "\n}\n";
   return std::move(text);

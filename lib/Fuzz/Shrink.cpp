@@ -143,8 +143,8 @@ bool Shrinker::shrinkVariants() {
 
 bool Shrinker::shrinkOutputs() {
   bool any = false;
-  for (unsigned i = 0; best.graph.outputs.size() > 1 &&
-                       i < best.graph.outputs.size();) {
+  for (unsigned i = 0;
+       best.graph.outputs.size() > 1 && i < best.graph.outputs.size();) {
     Case candidate = best;
     std::vector<unsigned> kept = allOutputs(best);
     kept.erase(kept.begin() + i);
@@ -165,8 +165,8 @@ bool Shrinker::shrinkOps() {
   for (size_t i = best.graph.ops.size(); i-- > 0;) {
     if (i >= best.graph.ops.size())
       continue;
-    for (size_t r = 0; i < best.graph.ops.size() &&
-                       r < best.graph.ops[i].results.size();
+    for (size_t r = 0;
+         i < best.graph.ops.size() && r < best.graph.ops[i].results.size();
          ++r) {
       const Op &op = best.graph.ops[i];
       unsigned result = op.results[r];
@@ -245,7 +245,8 @@ bool Shrinker::shrinkNamed() {
 
 bool Shrinker::shrinkBodies() {
   bool any = false;
-  auto edit = [&](size_t index, llvm::function_ref<bool(Op &, Graph &)> change) {
+  auto edit = [&](size_t index,
+                  llvm::function_ref<bool(Op &, Graph &)> change) {
     Case candidate = best;
     Op &op = candidate.graph.ops[index];
     auto body = std::make_shared<Graph>(*op.body);

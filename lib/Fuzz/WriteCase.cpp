@@ -96,7 +96,8 @@ llvm::Error CaseWriter::writeRun(const Execution &execution,
     command += data + placementText(placementOf(execution, i));
   }
   for (unsigned i = 0; i < execution.graph.outputs.size(); ++i) {
-    std::string placed = placementText(placementOf(execution, numArguments + i));
+    std::string placed =
+        placementText(placementOf(execution, numArguments + i));
     if (!placed.empty())
       command += " --place out" + std::to_string(i) + placed;
   }
@@ -123,8 +124,7 @@ llvm::Expected<std::string> CaseWriter::write(const Case &failing,
   script += command + " --check";
   std::string expected;
   for (unsigned i = 0; variant && i < failing.graph.outputs.size(); ++i) {
-    std::string file =
-        (name + "-out" + llvm::Twine(i) + ".npy").str();
+    std::string file = (name + "-out" + llvm::Twine(i) + ".npy").str();
     script += " --out " + std::to_string(i) + "=" + file;
     // Some rows can't be compared with a file of all of them.
     if (!variant->rows)

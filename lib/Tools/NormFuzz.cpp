@@ -59,8 +59,9 @@ struct CommandLine {
 template <typename T>
 llvm::Error readNumber(llvm::StringRef key, llvm::StringRef value, T &to) {
   if (value.getAsInteger(10, to))
-    return llvm::createStringError(key + ": expects a number of 0 or more but "
-                                         "got '" +
+    return llvm::createStringError(key +
+                                   ": expects a number of 0 or more but "
+                                   "got '" +
                                    value + "'");
   return llvm::Error::success();
 }
@@ -174,8 +175,9 @@ int tools::normFuzzMain(int argc, char **argv) {
     } else if (progress && summary.seconds - told >= 0.5) {
       told = summary.seconds;
       llvm::errs() << llvm::formatv(
-          "\r{0} of {1} {2}, {3} runs, {4} failures, {5:F0} s", summary.programs,
-          options.count, what, summary.runs, summary.failures, summary.seconds);
+          "\r{0} of {1} {2}, {3} runs, {4} failures, {5:F0} s",
+          summary.programs, options.count, what, summary.runs, summary.failures,
+          summary.seconds);
     }
   };
   llvm::Expected<FuzzSummary> summary =

@@ -27,8 +27,8 @@ enum class RowData : uint8_t {
   LargeMean, ///< a mean far above the deviation
   Tiny,      ///< squares vanish
   Subnormal,
-  Huge, ///< squares overflow
-  Zeros, ///< of both signs
+  Huge,       ///< squares overflow
+  Zeros,      ///< of both signs
   Cancelling, ///< huge ones of both signs
   WithNaN,
   WithInf,

@@ -22,8 +22,7 @@ namespace norm::fuzz {
 
 class Chooser {
 public:
-  Chooser(uint64_t seed, uint64_t index)
-      : seed(randomBits(seed, index)) {}
+  Chooser(uint64_t seed, uint64_t index) : seed(randomBits(seed, index)) {}
 
   uint64_t bits() { return randomBits(seed, count++); }
   /// 0 to `n - 1`; 0 for an `n` of 0.
@@ -33,10 +32,12 @@ public:
   }
   /// True in `percent` of 100 cases.
   bool chance(unsigned percent) { return below(100) < percent; }
-  template <typename T> const T &pick(llvm::ArrayRef<T> list) {
+  template <typename T>
+  const T &pick(llvm::ArrayRef<T> list) {
     return list[below(list.size())];
   }
-  template <typename T> T pick(std::initializer_list<T> list) {
+  template <typename T>
+  T pick(std::initializer_list<T> list) {
     return list.begin()[below(list.size())];
   }
 

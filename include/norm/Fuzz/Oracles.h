@@ -31,8 +31,8 @@ struct Outcome {
   /// The variant that failed, -1 for the first run.
   int variant = -1;
   std::string text;
-  unsigned runs = 0;     ///< launches whose results were compared
-  unsigned skipped = 0;  ///< variants that a target has no room for
+  unsigned runs = 0;    ///< launches whose results were compared
+  unsigned skipped = 0; ///< variants that a target has no room for
   double seconds = 0;
 
   bool failed() const { return kind != Kind::Passed; }
