@@ -536,13 +536,7 @@ Rerun makeVariant(Chooser &choose, const Case &made, const Target &target) {
     variant.flipDynamicRows = !made.space.rows.empty();
     break;
   case 2:
-    // An online softmax has other bits, and only a dynamic one is online at
-    // widths below norm-rewrite-welford's limit.
-    variant.flipDynamicColumns =
-        made.space.columns.size() == 1 &&
-        llvm::none_of(made.graph.ops, [](const Op &op) {
-          return op.kind == Op::Kind::Softmax;
-        });
+    variant.flipDynamicColumns = made.space.columns.size() == 1;
     break;
   case 3:
     variant.extraOutput = true;

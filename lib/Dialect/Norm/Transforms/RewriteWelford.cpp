@@ -198,7 +198,7 @@ static bool rewriteMaxExpSum(RewriterBase &rewriter, ReduceOp sum,
   if (!max || max.getKind() != ReduceKind::Max ||
       max.getValue() != difference->first || !haveSameDims(max, sum))
     return false;
-  if (countColumns(max) < fromColumns)
+  if (fromColumns < 0 || countColumns(max) < fromColumns)
     return false;
   ReduceOp merged = createMerged(rewriter, ReduceKind::MaxExpSum, max, sum);
   rewriter.replaceOp(max, merged.getResult(0));

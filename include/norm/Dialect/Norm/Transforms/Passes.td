@@ -106,10 +106,12 @@ def NormRewriteWelfordPass : Pass<"norm-rewrite-welford"> {
     and the sum of the exponentials of what is left, `norm.reduce max_expsum`.
     Both go over the same dims and the same f32 or f64 value; the mean is the
     sum divided by the product of the extents of those dims, and the sum has no
-    other use. One online reduction takes two exponentials per element instead
-    of one, which a row that a CTA can hold does not make up for: option
-    `online-from` says from how many columns it is used.
-    Programs that have a schedule are left alone.
+    other use. Programs that have a schedule are left alone.
+
+    One online reduction takes two exponentials per element instead of one, which
+    costs more than it saves where a CTA holds the row, and it has other bits
+    than the pair. Whether it is used must not depend on what is known of the
+    columns, so it is left to the user: `online-from`.
 
     Example:
 
@@ -130,8 +132,8 @@ def NormRewriteWelfordPass : Pass<"norm-rewrite-welford"> {
   }];
   let dependentDialects = ["::mlir::norm::NormDialect"];
   let options = [
-    Option<"onlineFrom", "online-from", "int64_t", /*default=*/"32769",
-           "columns from which a softmax is one online reduction">
+    Option<"onlineFrom", "online-from", "int64_t", /*default=*/"-1",
+           "columns from which a softmax is one online reduction; -1: never">
   ];
 }
 
