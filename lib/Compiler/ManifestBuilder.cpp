@@ -254,10 +254,10 @@ bool ManifestBuilder::isWalked(LaunchOp launch, unsigned operand) {
   if (!type || type.getRank() == 0)
     return false;
   int64_t extent = type.getShape().back();
-  bool isDynamic = launch.getColumns() < 0;
-  return type.getRank() == 2 ||
-         (isDynamic ? ShapedType::isDynamic(extent)
-                    : extent == int64_t(launch.getColumns()));
+  // The accessor's type is unsigned.
+  int64_t columns = launch.getColumns();
+  return type.getRank() == 2 || (columns < 0 ? ShapedType::isDynamic(extent)
+                                             : extent == columns);
 }
 
 Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {

@@ -11,7 +11,7 @@
 // RUN: norm-run %s --device=emulated --arg 0=random:3x6x64 --check --bits=host --json=%t.json | FileCheck %s
 // RUN: FileCheck %s --check-prefix=JSON --input-file=%t.json
 
-// CHECK: traffic rms_norm, argument 0 'x': 4608 of 4608 bytes read, 6144 in all
+// CHECK: traffic rms_norm, argument 0 'x': 4608 of 4608 bytes read, 8192 in all
 // CHECK: traffic rms_norm, temporary 0: 4608 of 4608 bytes written, 4608 in all
 // CHECK: traffic softmax, temporary 0: 4608 of 4608 bytes read,
 // CHECK: traffic softmax, argument 2 'result': 4608 of 4608 bytes written, 4608 in all

@@ -43,10 +43,11 @@ static void declareShared(OpBuilder &b, gpu::GPUModuleOp module) {
 /// this keeps the code short; the order, and with it every bit, is the same.
 static ScheduleAttr narrowSchedule(KernelOp kernel) {
   ScheduleAttr schedule = kernel.getSchedule();
-  if (kernel.getColumns() < 0 || schedule.getResidency() != Residency::Registers)
+  int64_t columns = kernel.getColumns();
+  if (columns < 0 || schedule.getResidency() != Residency::Registers)
     return schedule;
   int64_t leaves =
-      llvm::divideCeil(kernel.getColumns(), kernel.getOrder().getLeaf());
+      llvm::divideCeil(columns, kernel.getOrder().getLeaf());
   int64_t threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(leaves),
                                         schedule.getThreads(),
                                         kernel.getOrder().getLanes());
