@@ -7,18 +7,6 @@
 
 // RUN: norm-opt %s --norm-tile --split-input-file --verify-diagnostics
 
-func.func @tensors(%x: tensor<?x16xf32>) -> tensor<?x16xf32> {
-  // expected-error@+1 {{'norm.generic' op expects buffers; run bufferization before tiling}}
-  %0 = norm.generic (row, col)
-      outs(%o = %x[row, col] : tensor<?x16xf32>)
-      attributes {order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
-    norm.yield %o : f32
-  }
-  return %0 : tensor<?x16xf32>
-}
-
-// -----
-
 func.func @no_schedule(%x: memref<?x16xf32>) {
   // expected-error@+1 {{'norm.generic' op expects an order and a schedule; run norm-schedule}}
   norm.generic (row, col)

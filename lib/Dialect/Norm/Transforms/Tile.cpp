@@ -15,6 +15,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace mlir::norm {
 #define GEN_PASS_DEF_NORMTILEPASS
@@ -418,7 +419,30 @@ LogicalResult KernelBuilder::build() {
 
 namespace {
 struct NormTile : public mlir::norm::impl::NormTilePassBase<NormTile> {
+  /// How programs on tensors come to buffers.
+  static OpPassManager bufferization() {
+    OpPassManager passes(ModuleOp::getOperationName());
+    passes.addPass(createNormResultsToDestinationsPass());
+    passes.addPass(createNormBufferizePass());
+    return passes;
+  }
+
+  void getDependentDialects(DialectRegistry &registry) const override {
+    NormTilePassBase::getDependentDialects(registry);
+    bufferization().getDependentDialects(registry);
+  }
+
   void runOnOperation() override {
+    bool onTensors = getOperation()
+                         .walk([](GenericOp op) {
+                           return op.hasTensorSemantics()
+                                      ? WalkResult::interrupt()
+                                      : WalkResult::advance();
+                         })
+                         .wasInterrupted();
+    OpPassManager passes = bufferization();
+    if (onTensors && failed(runPipeline(passes, getOperation())))
+      return signalPassFailure();
     SymbolTable symbols(getOperation());
     SmallVector<GenericOp> generics;
     getOperation().walk([&](GenericOp op) { generics.push_back(op); });
