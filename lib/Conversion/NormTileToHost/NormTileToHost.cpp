@@ -7,6 +7,7 @@
 
 #include "norm/Conversion/KernelLowering.h"
 #include "norm/Conversion/Passes.h"
+#include "norm/Conversion/StorageTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -451,6 +452,7 @@ struct ConvertNormTileToHost
           {pointer, b.getI64Type(), b.getI64Type()}, {});
       StringAttr name = kernel.getSymNameAttr();
       auto function = func::FuncOp::create(b, kernel.getLoc(), name, type);
+      useStorageTypes(kernel);
       HostLowering lowering(b, kernel);
       if (failed(lowering.lower(function)))
         return signalPassFailure();
