@@ -228,8 +228,8 @@ llvm::Error Verifier::variant(const std::string &path, const Variant &variant,
       return error;
   if (variant.split > kernel.slices)
     return fail(path + ".split", "expects at most as many CTAs as slices (" +
-                                     llvm::Twine(kernel.slices) +
-                                     ") but got " + llvm::Twine(variant.split));
+                                     llvm::Twine(kernel.slices) + ") but got " +
+                                     llvm::Twine(variant.split));
   if (variant.cluster != 1)
     return fail(path + ".cluster", "expects 1 CTA where rows are split but "
                                    "got " +
@@ -260,9 +260,8 @@ llvm::Error Verifier::kernel(unsigned index) {
   if (llvm::Error error = dims(path + ".columns", kernel.columns))
     return error;
   for (size_t i = 0; i < kernel.params.size(); ++i)
-    if (llvm::Error error =
-            param(llvm::formatv("{0}.params[{1}]", path, i), kernel.params[i],
-                  kernel))
+    if (llvm::Error error = param(llvm::formatv("{0}.params[{1}]", path, i),
+                                  kernel.params[i], kernel))
       return error;
   if (llvm::Error error = powerOfTwo(path + ".slices", kernel.slices))
     return error;

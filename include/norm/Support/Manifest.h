@@ -40,8 +40,8 @@ struct BufferDim {
   bool operator==(const BufferDim &) const = default;
 };
 
-/// Some dimensions of one buffer; stands for `factor` times the product of their
-/// extents.
+/// Some dimensions of one buffer; stands for `factor` times the product of
+/// their extents.
 struct BufferDims {
   unsigned buffer = 0;
   std::vector<unsigned> dims;
@@ -144,9 +144,9 @@ struct Variant {
   /// Registers per thread and spilled bytes, where an assembler told them.
   std::optional<unsigned> registers;
   std::optional<unsigned> spillBytes;
-  /// CTAs that share a row (or `rowsPerCta` of them) and meet while they work on
-  /// it, so that all CTAs of the grid must be resident at once. 0: the largest
-  /// power of two up to `Kernel::slices` for which they are, else 1.
+  /// CTAs that share a row (or `rowsPerCta` of them) and meet while they work
+  /// on it, so that all CTAs of the grid must be resident at once. 0: the
+  /// largest power of two up to `Kernel::slices` for which they are, else 1.
   uint64_t split = 1;
   bool operator==(const Variant &) const = default;
 };
@@ -188,8 +188,8 @@ struct ByteRange {
 
 /// The part of the workspace that all kernels share, at its start; those of
 /// single kernels follow. The workspace is device memory that lives across
-/// launches of one stream. The ranges `zeroed` are zero before the first launch,
-/// and every launch leaves them zero.
+/// launches of one stream. The ranges `zeroed` are zero before the first
+/// launch, and every launch leaves them zero.
 struct Workspace {
   uint64_t bytes = 0;
   std::vector<ByteRange> zeroed;
