@@ -8,6 +8,7 @@
 #include "ManifestBuilder.h"
 
 #include "BufferTrace.h"
+#include "KernelEntry.h"
 
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 
@@ -239,11 +240,7 @@ uint64_t ManifestBuilder::sharedBytes(StringRef symbol) {
   uint64_t bytes = 0;
   for (auto kernels : module.getOps<gpu::GPUModuleOp>())
     if (auto function = kernels.lookupSymbol<gpu::GPUFuncOp>(symbol))
-      for (BlockArgument memory : function.getWorkgroupAttributions()) {
-        auto type = cast<MemRefType>(memory.getType());
-        bytes += type.getNumElements() *
-                 llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-      }
+      bytes += staticSharedBytes(function);
   return bytes;
 }
 

@@ -60,6 +60,10 @@ void mlir::norm::buildGPUPipeline(OpPassManager &pm) {
   pm.addPass(createConvertNormTileToGPUPass());
 }
 
+void mlir::norm::buildHandWrittenPipeline(OpPassManager &pm) {
+  pm.addNestedPass<gpu::GPUModuleOp>(createNormUnpackKernelMemRefsPass());
+}
+
 void mlir::norm::buildNVVMPipeline(OpPassManager &pm,
                                    const PipelineOptions &options) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();

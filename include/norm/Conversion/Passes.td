@@ -124,4 +124,33 @@ def ConvertGPUToEmulatedPass : Pass<"convert-gpu-to-emulated", "::mlir::ModuleOp
     "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect"];
 }
 
+def NormUnpackKernelMemRefsPass : Pass<"norm-unpack-kernel-memrefs", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "pass memrefs of kernels as addresses, extents and strides";
+  let description = [{
+    For kernels that were written by hand. A memref argument of a `gpu.func`
+    that is a kernel becomes an address in global memory, an i64 for each
+    dynamic extent and then an i64 for each dynamic stride, in elements; a
+    memref without a layout is row-major, so that its strides follow. Loads,
+    stores and `memref.dim` are rewritten; other uses are errors. What is left
+    has the form of the compiler's own kernels.
+
+    Example:
+
+    ```mlir
+    gpu.func @k(%x: memref<?x64xf32>) kernel {
+      %v = memref.load %x[%i, %j] : memref<?x64xf32>
+      ...
+    }
+    // becomes
+    gpu.func @k(%x: !llvm.ptr<1>, %rows: i64) kernel {
+      %p = llvm.getelementptr %x[%offset] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+      %v = llvm.load %p {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+    "::mlir::arith::ArithDialect"];
+}
+
 #endif // NORM_CONVERSION_PASSES_TD
