@@ -67,6 +67,7 @@ void mlir::norm::buildHandWrittenPipeline(OpPassManager &pm) {
 void mlir::norm::buildNVVMPipeline(OpPassManager &pm,
                                    const PipelineOptions &options) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createNormExpandUnitBarriersPass());
   NormLegalizeMathPassOptions math;
   math.target = options.target;
   kernels.addPass(createNormLegalizeMathPass(math));

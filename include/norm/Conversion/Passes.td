@@ -153,4 +153,38 @@ def NormUnpackKernelMemRefsPass : Pass<"norm-unpack-kernel-memrefs", "::mlir::gp
     "::mlir::arith::ArithDialect"];
 }
 
+def NormExpandUnitBarriersPass : Pass<"norm-expand-unit-barriers", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "write norm_tile.unit_barrier as atomic accesses of its counter";
+  let description = [{
+    Around the meeting lie two barriers of the CTA. Between them, and where more
+    than one CTA arrives, the first thread adds 1 to the arrivals after a release
+    fence and loads them with acquire order until all CTAs have been there as
+    often as this barrier's phase says. After the `last` barrier it adds 1 to the
+    departures; the CTA that leaves last makes both words zero. All atomics have
+    the scope of the device. The CTA's threads lie along x.
+
+    Example:
+
+    ```mlir
+    norm_tile.unit_barrier %counter, %split phase 0 : !llvm.ptr<1>
+    // becomes
+    gpu.barrier
+    scf.if %first_thread_of_several_ctas {
+      llvm.fence syncscope("device") release
+      llvm.atomicrmw add %counter, %c1 syncscope("device") monotonic ...
+      scf.while : () -> () {
+        %n = llvm.load %counter atomic syncscope("device") acquire ...
+        %more = arith.cmpi ult, %n, %split : i32
+        scf.condition(%more)
+      } do {
+        scf.yield
+      }
+    }
+    gpu.barrier
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // NORM_CONVERSION_PASSES_TD
