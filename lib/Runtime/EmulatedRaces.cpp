@@ -42,16 +42,17 @@ std::optional<Race> AccessCell::note(uint32_t epoch, bool isWrite,
 }
 
 AccessCell *GlobalAccesses::findPage(uint64_t key) {
-  if (key == lastKey)
-    return lastPage;
+  Recent &place = recent[(key ^ (key >> kRegionShift)) % recent.size()];
+  if (place.key == key)
+    return place.page;
   AccessCell *&page = byKey[key];
   if (!page) {
     if (used == pages.size())
       pages.push_back(std::make_unique<AccessCell[]>(kPage));
     page = pages[used++].get();
   }
-  lastKey = key;
-  return lastPage = page;
+  place = {key, page};
+  return page;
 }
 
 std::optional<GlobalAccesses::Conflict>
@@ -149,7 +150,7 @@ void GlobalAccesses::flush() {
   }
   byKey.clear();
   used = 0;
-  lastKey = ~uint64_t(0);
+  recent.fill(Recent());
 }
 
 //===----------------------------------------------------------------------===//

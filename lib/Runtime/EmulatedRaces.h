@@ -11,6 +11,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -104,8 +105,12 @@ private:
   std::vector<Page> pages;
   size_t used = 0; ///< pages in use; the others keep outdated cells
   llvm::DenseMap<uint64_t, AccessCell *> byKey;
-  uint64_t lastKey = ~uint64_t(0);
-  AccessCell *lastPage = nullptr;
+  /// Pages found before, each at the place that its key has here.
+  struct Recent {
+    uint64_t key = ~uint64_t(0);
+    AccessCell *page = nullptr;
+  };
+  std::array<Recent, 64> recent;
   std::vector<AccessSpan> list;
 };
 
