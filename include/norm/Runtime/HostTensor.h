@@ -35,8 +35,8 @@ struct Placement {
 /// `kPoison`, and `guardsIntact` tells whether they still do.
 class HostTensor {
 public:
-  /// What unwritten bytes hold: in every floating point type but f8E5M2 a NaN
-  /// of a pattern no arithmetic makes.
+  /// What unwritten bytes hold: in every floating point type a NaN of a pattern
+  /// that no arithmetic makes.
   static constexpr uint8_t kPoison = 0xff;
   /// Bytes before and after the elements; a multiple of every alignment.
   static constexpr uint64_t kGuard = 256;
