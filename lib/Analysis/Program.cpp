@@ -327,6 +327,13 @@ static int64_t bytesOf(Type type) {
   return type.isIndex() ? 8 : (type.getIntOrFloatBitWidth() + 7) / 8;
 }
 
+int64_t mlir::norm::stateBytes(ReduceKind kind, Type type) {
+  // Mean, sum of squares and an i32 count; largest and sum of exponentials.
+  if (kind == ReduceKind::Welford)
+    return 2 * bytesOf(type) + 4;
+  return (kind == ReduceKind::MaxExpSum ? 2 : 1) * bytesOf(type);
+}
+
 int64_t mlir::norm::naturalLeaf(GenericOp program) {
   // Of what is read: other operands don't change a row's sums.
   int64_t narrowest = 0;
@@ -351,12 +358,16 @@ int64_t mlir::norm::naturalLeaf(GenericOp program) {
     facts.leaf = order->getLeaf();
     facts.lanes = order->getLanes();
   }
-  facts.heldBytes = 0;
+  facts.heldBytes = facts.slotBytes = facts.stateBytes = 0;
   for (unsigned phase = 0; phase < std::max(numExchanges, 1u); ++phase) {
     int64_t bytes = 0;
     for (Value value : valuesToHold(phase))
       bytes += bytesOf(value.getType());
     facts.heldBytes = std::max(facts.heldBytes, bytes);
+    facts.slotBytes += bytes;
   }
+  for (auto reduce : generic.getBody().getOps<ReduceOp>())
+    facts.stateBytes +=
+        mlir::norm::stateBytes(reduce.getKind(), reduce.getValue().getType());
   return facts;
 }

@@ -85,8 +85,30 @@ bool TilePlan::hasPartialChunk() const {
 /// registers.
 static constexpr int64_t maxStepsInRegisters = 32;
 
+/// Bytes of shared memory in which the warps of a CTA meet; at most.
+static int64_t exchangeBytes(const Schedule &s, const ProgramFacts &facts) {
+  return s.threads <= 32 ? 0 : s.threads * s.rowsPerCta * facts.stateBytes;
+}
+
+/// Bytes of shared memory that keep what phases hand on.
+static int64_t slotBytes(const Schedule &s, const ProgramFacts &facts) {
+  int64_t steps = llvm::divideCeil(std::max<int64_t>(facts.columns, 1),
+                                   facts.leaf * s.threads);
+  return steps * facts.leaf * s.threads * facts.slotBytes * s.rowsPerCta;
+}
+
 int64_t norm::leafFor(int64_t bytes) {
   return bytes <= 0 ? 1 : std::max<int64_t>(1, 16 / bytes);
+}
+
+/// The most threads per row whose exchanges fit into static shared memory.
+static int64_t threadsForExchange(const ProgramFacts &facts) {
+  // A CTA has 128 threads at least, and a row of one warp exchanges nothing
+  // there.
+  for (int64_t threads : {1024, 512, 256, 128})
+    if (threads * facts.stateBytes <= maxStaticShared)
+      return threads;
+  return 32;
 }
 
 static Schedule chooseHostSchedule(const ProgramFacts &facts,
@@ -111,7 +133,8 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
     return chooseHostSchedule(facts, limits);
   Schedule schedule;
   if (facts.columns < 0) {
-    schedule.threads = std::min<int64_t>(512, facts.lanes);
+    schedule.threads =
+        std::min({int64_t(512), facts.lanes, threadsForExchange(facts)});
     schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
     schedule.residency = Residency::Stream;
     return schedule;
@@ -134,6 +157,8 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   else
     schedule.threads = 1024;
   schedule.threads = std::min(schedule.threads, facts.lanes);
+  int64_t most = threadsForExchange(facts);
+  schedule.threads = std::min(schedule.threads, most);
   // Bytes that a thread holds: at most half of the registers it can have.
   auto held = [&] {
     return llvm::divideCeil(leaves, schedule.threads) * leaf * facts.heldBytes;
@@ -141,9 +166,10 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   if (schedule.threads == 1024 && held() > 128)
     schedule.threads = 512;
   if (facts.phases > 1 && held() > 256) {
-    schedule.threads = std::min<int64_t>(1024, facts.lanes);
+    schedule.threads = std::min(facts.lanes, most);
     schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
-    int64_t shared = held() * schedule.threads * schedule.rowsPerCta;
+    int64_t shared =
+        slotBytes(schedule, facts) + exchangeBytes(schedule, facts);
     schedule.residency = shared <= limits.sharedPerCta ? Residency::Shared
                                                        : Residency::Stream;
   }
@@ -235,15 +261,19 @@ static llvm::Error setField(Schedule &schedule, llvm::StringRef key,
 llvm::Error norm::overrideSchedule(Schedule &schedule, llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> fields;
   text.split(fields, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  bool setsThreads = false, setsRows = false;
+  bool setsThreads = false, setsRows = false, setsRegisters = false;
   for (llvm::StringRef field : fields) {
     auto [key, value] = field.trim().split('=');
     if (llvm::Error error = setField(schedule, key.trim(), value.trim()))
       return error;
     setsThreads |= key.trim() == "threads";
     setsRows |= key.trim() == "rows_per_cta";
+    setsRegisters |= key.trim() == "max_registers";
   }
-  // The model's rows go with its threads; more threads leave less room.
+  // The model's rows and registers go with its threads; more threads leave less
+  // room.
+  if ((setsThreads || setsRows) && !setsRegisters)
+    schedule.maxRegisters = 0;
   if (setsThreads && !setsRows && schedule.threads > 0)
     schedule.rowsPerCta = std::clamp<int64_t>(1024 / schedule.threads, 1,
                                               schedule.rowsPerCta);
@@ -287,6 +317,17 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
   if (s.threads * s.rowsPerCta % 32 != 0)
     return makeError("expects whole warps per CTA but got {0} x {1} threads",
                      s.threads, s.rowsPerCta);
+  // The cap would win over the number of threads, which then couldn't start.
+  int64_t block = s.threads * s.rowsPerCta;
+  if (s.maxRegisters * block > limits.registersPerCta)
+    return makeError("schedule needs up to {0} registers for each of {1} "
+                     "threads but {2} allows {3} per CTA",
+                     s.maxRegisters, block, target, limits.registersPerCta);
+  int64_t exchanged = exchangeBytes(s, facts);
+  if (exchanged > maxStaticShared)
+    return makeError("schedule needs {0} bytes of shared memory for exchanges "
+                     "but at most {1} are allowed",
+                     exchanged, maxStaticShared);
   // Bounds code size: a thread's blocks of lanes are unrolled.
   int64_t blocks = llvm::divideCeil(facts.lanes, s.threads);
   if (facts.columns >= 0)
@@ -310,7 +351,7 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
     return makeError("schedule needs {0} chunks per thread in registers but "
                      "at most {1} are allowed",
                      steps, maxStepsInRegisters);
-  int64_t bytes = steps * leaf * s.threads * facts.heldBytes * s.rowsPerCta;
+  int64_t bytes = slotBytes(s, facts) + exchanged;
   if (s.residency == Residency::Shared && bytes > limits.sharedPerCta)
     return makeError("schedule needs {0} bytes of shared memory per CTA but "
                      "{1} allows {2}",

@@ -80,6 +80,10 @@ private:
 /// 16-byte access to the narrowest input that varies on all dims.
 int64_t naturalLeaf(GenericOp program);
 
+/// Bytes of a reduction's state, at most: what each thread writes where the
+/// warps of a CTA meet.
+int64_t stateBytes(ReduceKind kind, Type type);
+
 } // namespace mlir::norm
 
 #endif // NORM_ANALYSIS_PROGRAM_H
