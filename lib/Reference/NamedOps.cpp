@@ -139,10 +139,10 @@ Element reference::constantOf(const RowSpace &space, double value) {
   return rounded(space.type, {value, 0});
 }
 
-/// `x * scale + bias`, by an fma or by two operations. A product that overflows
-/// by itself may be a finite sum in an fma: certain is what both agree on.
-static Element scaleAndShift(DType type, Element x, Element scale,
-                             Element bias) {
+/// A product that overflows by itself may be a finite sum in an fma: certain is
+/// what both agree on.
+Element reference::scaleAndShift(DType type, Element x, Element scale,
+                                 Element bias) {
   Element product = multiply(x, scale);
   Element apart = loose(type, product);
   Element result = loose(type, add(apart, bias));
