@@ -77,6 +77,8 @@ private:
   Value threadPointer(Value operand);
   Value chunkPointer(Value operand, const Chunk &chunk);
   int64_t accessElements(Type element) const;
+  static bool isWritten(Value operand);
+  Value emitLoadOfRow(norm_tile::LoadOp op, const Chunk &chunk);
   Value loadWhole(Value pointer, VectorType type);
   Value loadElements(Value operand, const Chunk &chunk, VectorType type);
   void storeWhole(Value value, Value pointer);

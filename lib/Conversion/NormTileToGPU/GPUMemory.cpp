@@ -131,6 +131,23 @@ Value GPULowering::loadElements(Value operand, const Chunk &chunk,
 
 Value GPULowering::emitLoad(LoadOp op, const Chunk &chunk) {
   auto type = cast<VectorType>(op.getType());
+  auto operand = cast<BlockArgument>(op.getSource());
+  bool mayBeWritten = isWritten(operand) || overlapping[operand.getArgNumber()];
+  if (!isRow || !mayBeWritten)
+    return emitLoadOfRow(op, chunk);
+  // The last row, which groups without one compute again, is being written.
+  auto own = scf::IfOp::create(b, loc, TypeRange{type}, isRow, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(own.thenBlock());
+  scf::YieldOp::create(b, loc, emitLoadOfRow(op, chunk));
+  b.setInsertionPointToStart(own.elseBlock());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  scf::YieldOp::create(b, loc, zero);
+  return own.getResult(0);
+}
+
+Value GPULowering::emitLoadOfRow(LoadOp op, const Chunk &chunk) {
+  auto type = cast<VectorType>(op.getType());
   Value pointer = chunkPointer(op.getSource(), chunk);
   if (!chunk.mask)
     return loadWhole(pointer, type);

@@ -79,7 +79,7 @@ void GPULowering::setUp(gpu::GPUFuncOp func) {
     columns = i64(plan.columns);
 }
 
-static bool isWritten(Value operand) {
+bool GPULowering::isWritten(Value operand) {
   return llvm::any_of(operand.getUsers(), [](Operation *user) {
     return isa<StoreOp, StoreRowOp>(user);
   });
