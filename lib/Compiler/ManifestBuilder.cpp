@@ -140,7 +140,7 @@ FailureOr<TemporaryExtent> ManifestBuilder::traceExtent(Operation *user,
   if (failed(trace))
     return failure();
   ArrayRef<unsigned> dims = trace->axes[*axis];
-  if (dims.size() != 1)
+  if (dims.size() != 1 || !trace->parts[*axis].isWhole)
     return user->emitError("expects the extents of a temporary to be those of "
                            "arguments");
   unsigned buffer = buffers.lookup(trace->base);
@@ -188,6 +188,11 @@ LogicalResult ManifestBuilder::traceOperands(LaunchOp launch) {
       return launch.emitError("expects arguments and temporaries as operands "
                               "but got ")
              << trace->base;
+    if (!llvm::all_of(trace->parts, [](const BufferTrace::Part &part) {
+          return part.isWhole;
+        }))
+      return launch.emitError("expects no split of an operand's dims but got ")
+             << trace->base.getType() << " as " << operand.getType();
     traces.push_back(*trace);
   }
   return success();
