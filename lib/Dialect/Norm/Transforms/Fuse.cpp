@@ -250,12 +250,14 @@ void NormFusePass::runOnOperation() {
   leaves.clear();
   for (GenericOp consumer : consumers)
     leafOf(consumer);
-  for (GenericOp consumer : consumers) {
-    GenericOp fused = fuseProducers(rewriter, consumer);
-    int64_t leaf = leafOf(fused);
-    if (leaf && !fused.getOrder() && naturalLeaf(fused) != leaf)
-      fused.setOrderAttr(OrderAttr::get(&getContext(), leaf, 1024));
-  }
+  for (GenericOp consumer : consumers)
+    fuseProducers(rewriter, consumer);
+  // After all fusions: a program with an order is final.
+  root->walk([&](GenericOp op) {
+    int64_t leaf = leafOf(op);
+    if (leaf && !op.getOrder() && naturalLeaf(op) != leaf)
+      op.setOrderAttr(OrderAttr::get(&getContext(), leaf, 1024));
+  });
   eraseUnread(rewriter, root);
   root->walk([&](GenericOp op) { eraseUnneededDims(rewriter, op); });
   eraseUnused<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::EmptyOp,
