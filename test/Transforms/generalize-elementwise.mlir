@@ -88,8 +88,13 @@ func.func @constant_scale(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // CHECK-LABEL: func.func @constant_vector
 func.func @constant_vector(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // CHECK: %[[C:.*]] = arith.constant dense<[1.000000e+00, 2.000000e+00]>
-  // CHECK: ins(%{{.*}} = %{{.*}}[col] : tensor<2xf32>, %{{.*}} = %[[C]][col] : tensor<2xf32>)
+  // CHECK: ins(%[[X:.*]] = %{{.*}}[col] : tensor<2xf32>)
+  // CHECK: %[[I:.*]] = norm.index col : index
+  // CHECK-DAG: %[[ONE:.*]] = arith.constant 1.0{{.*}} : f32
+  // CHECK-DAG: %[[TWO:.*]] = arith.constant 2.0{{.*}} : f32
+  // CHECK: %[[LT:.*]] = arith.cmpi ult, %[[I]], %c1{{.*}} : index
+  // CHECK: %[[C:.*]] = arith.select %[[LT]], %[[ONE]], %[[TWO]] : f32
+  // CHECK: arith.addf %[[X]], %[[C]] : f32
   %c = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %y = arith.addf %x, %c : tensor<2xf32>
   return %y : tensor<2xf32>
@@ -115,7 +120,7 @@ func.func @named_linalg(%x: tensor<4x8xf32>, %b: tensor<8xf32>)
   %e = tensor.empty() : tensor<4x8xf32>
   // CHECK: norm.generic (row, col)
   // CHECK-NEXT: ins(%{{.*}} = %{{.*}}[col] : tensor<8xf32>)
-  // CHECK-NEXT: outs(%{{.*}} = %{{.*}}[row, col] : tensor<4x8xf32>) attributes {name = "copy"}
+  // CHECK-NEXT: outs(%{{.*}} = %{{.*}}[row, col] : tensor<4x8xf32>) attributes {name = "broadcast"}
   %0 = linalg.broadcast ins(%b : tensor<8xf32>) outs(%e : tensor<4x8xf32>)
       dimensions = [0]
   // CHECK: attributes {name = "add"}
@@ -187,6 +192,32 @@ func.func @loop_order(%x: tensor<8x4xf32>, %y: tensor<8x4xf32>)
     linalg.yield %t : f32
   } -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
+}
+
+// A transpose is a map, as is a broadcast along any axis.
+// CHECK-LABEL: func.func @maps
+// CHECK-SAME: (%[[X:.*]]: tensor<4x?x8xf32>, %[[B:.*]]: tensor<8xf32>, %[[Z:.*]]: tensor<8x4xf32>)
+func.func @maps(%x: tensor<4x?x8xf32>, %b: tensor<8xf32>, %z: tensor<8x4xf32>)
+    -> (tensor<8x4x?xf32>, tensor<8x4xf32>) {
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c1 : tensor<4x?x8xf32>
+  %e = tensor.empty(%n) : tensor<8x4x?xf32>
+  // CHECK: norm.generic (row, row1, col)
+  // CHECK-NEXT: ins(%[[V:.*]] = %[[X]][row1, col, row] : tensor<4x?x8xf32>)
+  // CHECK-NEXT: outs(%{{.*}} = %{{.*}}[row, row1, col] : tensor<8x4x?xf32>) attributes {name = "transpose"}
+  // CHECK-NEXT: norm.yield %[[V]] : f32
+  %t = linalg.transpose ins(%x : tensor<4x?x8xf32>) outs(%e : tensor<8x4x?xf32>)
+      permutation = [2, 0, 1]
+  %d = tensor.empty() : tensor<8x4xf32>
+  // CHECK: ins(%{{.*}} = %[[Z]][row, col] : tensor<8x4xf32>, %{{.*}} = %[[B]][row] : tensor<8xf32>)
+  // CHECK-NEXT: outs({{.*}}) attributes {name = "mul"}
+  %m = linalg.elementwise kind = #linalg.elementwise_kind<mul>
+      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+                       affine_map<(i, j) -> (i, j)>]
+      ins(%z, %b : tensor<8x4xf32>, tensor<8xf32>)
+      outs(%d : tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK-NOT: linalg
+  return %t, %m : tensor<8x4x?xf32>, tensor<8x4xf32>
 }
 
 // Left alone: reductions, reads at other positions, values that are not

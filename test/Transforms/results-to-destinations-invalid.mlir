@@ -55,7 +55,7 @@ func.func @foreign(%x: tensor<4x4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> 
 // -----
 
 func.func @table() -> tensor<2xf32> {
-  // expected-error@+1 {{expects tensors of one value as constants but got 'tensor<2xf32>' of several}}
+  // expected-error@+1 {{expects constants of one value, or of at most 256 that aren't 8-bit floats, but got 'tensor<2xf32>' of several}}
   %0 = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
   return %0 : tensor<2xf32>
 }

@@ -110,6 +110,7 @@ void NormGeneralizePass::runOnOperation() {
   }
   for (Operation *op : splats)
     finishSplat(rewriter, sizes, op);
+  generalizeTables(rewriter, sizes, root);
   simplifyDims(rewriter, sizes, root);
   SmallVector<Operation *> dead;
   root->walk([&](tensor::EmptyOp op) {

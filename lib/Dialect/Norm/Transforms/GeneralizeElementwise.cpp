@@ -176,7 +176,7 @@ static bool isElementwiseBody(linalg::GenericOp op,
   return true;
 }
 
-static StringRef getBodyName(Block &body) {
+static StringRef getBodyName(Block &body, StringRef ofCopy) {
   Operation *only = nullptr;
   for (Operation &op : body.without_terminator()) {
     if (op.hasTrait<OpTrait::ConstantLike>() || isa<linalg::IndexOp>(op))
@@ -185,7 +185,7 @@ static StringRef getBodyName(Block &body) {
       return "elementwise";
     only = &op;
   }
-  return only ? getShortName(only) : "copy";
+  return only ? getShortName(only) : ofCopy;
 }
 
 LogicalResult norm::generalizeLinalg(RewriterBase &rewriter, DimSizes &sizes,
@@ -193,6 +193,9 @@ LogicalResult norm::generalizeLinalg(RewriterBase &rewriter, DimSizes &sizes,
   if (!isElementwiseSpace(linalgOp))
     return failure();
   rewriter.setInsertionPoint(linalgOp);
+  StringRef ofCopy = isa<linalg::TransposeOp>(linalgOp)   ? "transpose"
+                     : isa<linalg::BroadcastOp>(linalgOp) ? "broadcast"
+                                                          : "copy";
   auto op = dyn_cast<linalg::GenericOp>(linalgOp.getOperation());
   if (!op) {
     FailureOr<linalg::GenericOp> generic =
@@ -246,7 +249,7 @@ LogicalResult norm::generalizeLinalg(RewriterBase &rewriter, DimSizes &sizes,
   SmallVector<Value> yielded =
       llvm::map_to_vector(op.getBody()->getTerminator()->getOperands(),
                           [&](Value value) { return mapping.lookup(value); });
-  GenericOp generic = program.finish(yielded, getBodyName(*op.getBody()));
+  GenericOp generic = program.finish(yielded, getBodyName(*op.getBody(), ofCopy));
   rewriter.replaceOp(op, generic.getResults());
   return success();
 }

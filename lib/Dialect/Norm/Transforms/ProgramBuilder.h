@@ -115,6 +115,10 @@ LogicalResult generalizeLinalg(RewriterBase &rewriter, DimSizes &sizes,
 /// Writes a splat as norm.generic without inputs other than the scalar.
 void generalizeSplat(RewriterBase &rewriter, DimSizes &sizes, Value tensor);
 
+/// Has programs compute the small constants of several values that they read:
+/// in the body where there are few, by a program of its own otherwise.
+void generalizeTables(RewriterBase &rewriter, DimSizes &sizes, Operation *root);
+
 } // namespace mlir::norm
 
 #endif // NORM_LIB_DIALECT_NORM_TRANSFORMS_PROGRAMBUILDER_H

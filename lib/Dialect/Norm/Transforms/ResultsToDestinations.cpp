@@ -160,7 +160,8 @@ static LogicalResult checkOp(Operation &op) {
     return call->emitError("expects no calls of functions here but got '")
            << op.getName() << "'";
   if (isa<arith::ConstantOp>(op) && isTensor(op.getResult(0).getType()))
-    return op.emitError("expects tensors of one value as constants but got ")
+    return op.emitError("expects constants of one value, or of at most 256 "
+                        "that aren't 8-bit floats, but got ")
            << op.getResult(0).getType() << " of several";
   bool touchesTensors = llvm::any_of(op.getOperandTypes(), isTensor) ||
                         llvm::any_of(op.getResultTypes(), isTensor);

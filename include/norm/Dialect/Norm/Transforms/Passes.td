@@ -25,7 +25,9 @@ def NormGeneralizePass : Pass<"norm-generalize"> {
     elementwise op is put into the body as it is, without its fast-math flags.
     A splat (a constant, `tensor.splat`, `linalg.fill`) becomes a scalar operand
     or a constant of the body, and a program of its own only where something
-    else uses it. Destinations are `tensor.empty`, of sizes read from arguments
+    else uses it. Of a constant of at most 16 values the body chooses by
+    position; one of at most 256 is written by a program of its own. Transposes
+    and broadcasts are maps. Destinations are `tensor.empty`, of sizes read from arguments
     rather than from intermediates.
 
     Example:
