@@ -43,7 +43,8 @@ static Type storedForm(Type type) {
 static Value fromStorage(OpBuilder &b, Location loc, Value stored, Type type) {
   if (!getElementTypeOrSelf(type).isInteger(1))
     return arith::BitcastOp::create(b, loc, type, stored);
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(stored.getType()));
+  Value zero =
+      arith::ConstantOp::create(b, loc, b.getZeroAttr(stored.getType()));
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, stored, zero);
 }
 

@@ -36,7 +36,7 @@ struct Format {
   double limit;
   /// Whether the limit itself overflows.
   bool limitOverflows;
-  int64_t overflow; ///< the code beyond the limit
+  int64_t overflow;   ///< the code beyond the limit
   StringLiteral name; ///< in intrinsics
 };
 } // namespace
@@ -59,11 +59,11 @@ static const Format &formatOf(Type type) {
 // In integer arithmetic
 //===----------------------------------------------------------------------===//
 
-/// Bytes to f32. The bits of an f8E5M2 are the upper half of those of the f16 of
-/// its value; those of an f8E4M3FN, with one exponent bit less, make an f16 of
-/// its value times 2^-8, subnormal or not.
-static Value extendBytes(ShapedEmitter &emit, OpBuilder &b, const Format &format,
-                         Value bytes) {
+/// Bytes to f32. The bits of an f8E5M2 are the upper half of those of the f16
+/// of its value; those of an f8E4M3FN, with one exponent bit less, make an f16
+/// of its value times 2^-8, subnormal or not.
+static Value extendBytes(ShapedEmitter &emit, OpBuilder &b,
+                         const Format &format, Value bytes) {
   Type i16 = b.getI16Type(), f16 = b.getF16Type();
   FloatType f32 = b.getF32Type();
   Value wide = emit.convert<arith::ExtUIOp>(i16, bytes);
@@ -77,8 +77,7 @@ static Value extendBytes(ShapedEmitter &emit, OpBuilder &b, const Format &format
       emit.make<arith::ShLIOp>(sign, emit.constant(i16, 8)),
       emit.make<arith::ShLIOp>(magnitude, emit.constant(i16, 7)));
   Value scaled = emit.convert<arith::ExtFOp>(f32, emit.bitcast(f16, bits));
-  Value value =
-      emit.make<arith::MulFOp>(scaled, emit.real(f32, 256.0));
+  Value value = emit.make<arith::MulFOp>(scaled, emit.real(f32, 256.0));
   Value isNaN = emit.make<arith::CmpIOp>(arith::CmpIPredicate::eq, magnitude,
                                          emit.constant(i16, kNaNCode));
   Value nan = emit.bitcast(f32, emit.constant(b.getI32Type(), 0x7fc00000));
@@ -96,16 +95,15 @@ static Value roundToBytes(ShapedEmitter &emit, OpBuilder &b,
   };
   int shift = 23 - format.mantissaBits;
   Value bits = emit.bitcast(i32, x);
-  Value magnitude =
-      emit.make<arith::AndIOp>(bits, constant(0x7fffffff));
+  Value magnitude = emit.make<arith::AndIOp>(bits, constant(0x7fffffff));
 
   // Normal results: half of the last place, less one for an even last place, is
   // added before the rest is cut off; a carry rightly steps into the exponent.
   Value last = emit.make<arith::AndIOp>(
       emit.make<arith::ShRUIOp>(magnitude, constant(shift)), constant(1));
   Value half = constant((int64_t(1) << (shift - 1)) - 1);
-  Value sum = emit.make<arith::AddIOp>(
-      magnitude, emit.make<arith::AddIOp>(last, half));
+  Value sum =
+      emit.make<arith::AddIOp>(magnitude, emit.make<arith::AddIOp>(last, half));
   Value normal = emit.make<arith::SubIOp>(
       emit.make<arith::ShRUIOp>(sum, constant(shift)),
       constant(int64_t(127 - format.bias) << format.mantissaBits));
@@ -117,9 +115,9 @@ static Value roundToBytes(ShapedEmitter &emit, OpBuilder &b,
                                            emit.real(f32, magic));
   Value subnormal = emit.make<arith::SubIOp>(emit.bitcast(i32, aligned),
                                              constant(bitsOf(magic)));
-  Value isSubnormal = emit.make<arith::CmpIOp>(
-      arith::CmpIPredicate::ult, magnitude,
-      constant(bitsOf(std::ldexp(1.0, exponent))));
+  Value isSubnormal =
+      emit.make<arith::CmpIOp>(arith::CmpIPredicate::ult, magnitude,
+                               constant(bitsOf(std::ldexp(1.0, exponent))));
   Value code = emit.make<arith::SelectOp>(isSubnormal, subnormal, normal);
 
   // Bits of floats without a sign are ordered as the floats, NaNs on top.
@@ -145,8 +143,8 @@ static Value roundToBytes(ShapedEmitter &emit, OpBuilder &b,
 
 static Value callIntrinsic(OpBuilder &b, Location loc, const Twine &name,
                            Type result, ValueRange operands) {
-  return LLVM::CallIntrinsicOp::create(b, loc, result,
-                                       b.getStringAttr(name), operands)
+  return LLVM::CallIntrinsicOp::create(b, loc, result, b.getStringAttr(name),
+                                       operands)
       .getResults();
 }
 
@@ -266,12 +264,12 @@ static Value roundOnGPU(OpBuilder &b, Location loc, const Format &format,
     Value magnitude = callIntrinsic(b, loc, "llvm.fabs", x.getType(), x);
     Value limit = emit.real(f32, format.limit);
     if (format.limitOverflows) {
-      beyond = emit.make<arith::CmpFOp>(arith::CmpFPredicate::OGE, magnitude,
-                                        limit);
+      beyond =
+          emit.make<arith::CmpFOp>(arith::CmpFPredicate::OGE, magnitude, limit);
     } else {
       // A NaN in place of what isn't saturated.
-      Value within = emit.make<arith::CmpFOp>(arith::CmpFPredicate::OLE,
-                                              magnitude, limit);
+      Value within =
+          emit.make<arith::CmpFOp>(arith::CmpFPredicate::OLE, magnitude, limit);
       Value nan = emit.bitcast(f32, emit.constant(b.getI32Type(), 0x7fffffff));
       x = emit.make<arith::SelectOp>(within, x, nan);
     }
@@ -281,9 +279,8 @@ static Value roundOnGPU(OpBuilder &b, Location loc, const Format &format,
     flags = unpackPairs(b, loc, beyond);
   SmallVector<Value> pairs;
   for (size_t i = 0; i < elements.size(); i += 2) {
-    Value pair =
-        callIntrinsic(b, loc, "llvm.nvvm.ff.to." + format.name + ".rn", i16,
-                      {elements[i + 1], elements[i]});
+    Value pair = callIntrinsic(b, loc, "llvm.nvvm.ff.to." + format.name + ".rn",
+                               i16, {elements[i + 1], elements[i]});
     // The infinity comes after the number that the instruction saturates to.
     for (size_t half = 0; beyond && half < 2; ++half) {
       auto one = b.getIntegerAttr(i16, half ? 0x100 : 1);
@@ -312,8 +309,7 @@ namespace {
 class Expander {
 public:
   Expander(MLIRContext *context, StringRef target)
-      : rewriter(context), target(target),
-        gpu(::norm::findGPUTarget(target)) {}
+      : rewriter(context), target(target), gpu(::norm::findGPUTarget(target)) {}
 
   LogicalResult run(Operation *root);
 
@@ -337,9 +333,9 @@ LogicalResult Expander::checkTarget(Operation *op, Type type, StringRef role) {
                               "to convert but got "
                            << type;
   bool isE4M3 = isa<Float8E4M3FNType>(getElementTypeOrSelf(type));
-  if (llvm::Error error = ::norm::checkDType(
-          isE4M3 ? ::norm::DType::F8E4M3FN : ::norm::DType::F8E5M2, role,
-          target))
+  if (llvm::Error error = ::norm::checkDType(isE4M3 ? ::norm::DType::F8E4M3FN
+                                                    : ::norm::DType::F8E5M2,
+                                             role, target))
     return op->emitError(llvm::toString(std::move(error)));
   return success();
 }
@@ -388,7 +384,9 @@ LogicalResult Expander::expand(arith::TruncFOp op) {
 }
 
 static bool touchesEightBit(Operation *op) {
-  auto touches = [](TypeRange types) { return llvm::any_of(types, isEightBit); };
+  auto touches = [](TypeRange types) {
+    return llvm::any_of(types, isEightBit);
+  };
   return touches(op->getOperandTypes()) || touches(op->getResultTypes());
 }
 
@@ -410,9 +408,9 @@ LogicalResult Expander::checkMove(Operation *op) {
   if (isa<FunctionOpInterface>(op) && !op->getRegion(0).empty())
     for (BlockArgument argument : op->getRegion(0).front().getArguments())
       if (isEightBit(argument.getType()) && !argument.use_empty())
-        return op->emitError() << "expects 8-bit floats as i8 but argument "
-                               << argument.getArgNumber() << " is "
-                               << argument.getType();
+        return op->emitError()
+               << "expects 8-bit floats as i8 but argument "
+               << argument.getArgNumber() << " is " << argument.getType();
   return success();
 }
 
@@ -420,7 +418,8 @@ static Attribute constantAsBytes(Attribute value) {
   Type i8 = IntegerType::get(value.getContext(), 8);
   if (auto dense = dyn_cast<DenseElementsAttr>(value))
     return dense.bitcast(i8);
-  return IntegerAttr::get(i8, cast<FloatAttr>(value).getValue().bitcastToAPInt());
+  return IntegerAttr::get(i8,
+                          cast<FloatAttr>(value).getValue().bitcastToAPInt());
 }
 
 void Expander::holdAsBytes(Operation *op) {
@@ -433,7 +432,8 @@ void Expander::holdAsBytes(Operation *op) {
   };
   if (auto constant = dyn_cast<arith::ConstantOp>(op);
       constant && isEightBit(constant.getType()))
-    constant.setValueAttr(cast<TypedAttr>(constantAsBytes(constant.getValue())));
+    constant.setValueAttr(
+        cast<TypedAttr>(constantAsBytes(constant.getValue())));
   for (Value result : op->getResults())
     if (isEightBit(result.getType()))
       hold(result);
@@ -460,11 +460,12 @@ LogicalResult Expander::run(Operation *root) {
     return success();
   for (Operation *op : conversions) {
     auto extension = dyn_cast<arith::ExtFOp>(op);
-    if (failed(extension ? expand(extension) : expand(cast<arith::TruncFOp>(op))))
+    if (failed(extension ? expand(extension)
+                         : expand(cast<arith::TruncFOp>(op))))
       return failure();
   }
-  WalkResult checked = root->walk(
-      [&](Operation *op) { return WalkResult(checkMove(op)); });
+  WalkResult checked =
+      root->walk([&](Operation *op) { return WalkResult(checkMove(op)); });
   if (checked.wasInterrupted())
     return failure();
   root->walk([&](Operation *op) { holdAsBytes(op); });

@@ -136,7 +136,8 @@ private:
                                                 arith::FastMathFlags::none));
   }
 
-  /// Rewrites a math op on a smaller float than f32 into one on f32 between conversions.
+  /// Rewrites a math op on a smaller float than f32 into one on f32 between
+  /// conversions.
   Operation *computeInFloat(Operation *op) {
     Location loc = op->getLoc();
     Type small = op->getResult(0).getType();
@@ -232,9 +233,10 @@ private:
         rounded->getResult(0),
         emit.real(rewriter.getF64Type(), double(int64_t(1) << kDropped)));
     // Small ones are exact as they are.
-    Value offset = isSigned ? emit.make<arith::AddIOp>(
-                                  x, emit.constant(i64, int64_t(1) << kMantissa))
-                            : x;
+    Value offset = isSigned
+                       ? emit.make<arith::AddIOp>(
+                             x, emit.constant(i64, int64_t(1) << kMantissa))
+                       : x;
     Value span = emit.constant(
         i64, int64_t(1) << (isSigned ? kMantissa + 1 : kMantissa));
     Value isSmall =

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// LLVM has no 8-bit floats, and packs vectors of i1 into bits. Kernels move both
-// as bytes.
+// LLVM has no 8-bit floats, and packs vectors of i1 into bits. Kernels move
+// both as bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,8 @@ Type storageTypeOf(Type type);
 
 /// Rewrites a kernel so that its operands, and all values that ops of norm_tile
 /// load, store or keep, have types that LLVM has: conversions to and from the
-/// bytes come to stand beside those ops. The kernel's launches keep their types.
+/// bytes come to stand beside those ops. The kernel's launches keep their
+/// types.
 void useStorageTypes(norm_tile::KernelOp kernel);
 
 } // namespace norm

@@ -52,10 +52,10 @@ const GPUTarget *findGPUTarget(llvm::StringRef name);
 /// `unknown target 'sm_999', expects host or one of sm_80, ...`.
 llvm::Error checkTargetName(llvm::StringRef name);
 
-/// Success where `target` (one of those above) converts elements of `type`, else
-/// the error `'f8E4M3FN' result needs sm_89 or newer but target is sm_80`, with
-/// `role` (`result`, `operand`) for what the element is. Source: target notes of
-/// `cvt` in the PTX ISA manual.
+/// Success where `target` (one of those above) converts elements of `type`,
+/// else the error `'f8E4M3FN' result needs sm_89 or newer but target is sm_80`,
+/// with `role` (`result`, `operand`) for what the element is. Source: target
+/// notes of `cvt` in the PTX ISA manual.
 llvm::Error checkDType(DType type, llvm::StringRef role,
                        llvm::StringRef target);
 

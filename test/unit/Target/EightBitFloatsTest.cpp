@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Compiled conversions against those of LLVM's APFloat, on the host, on the
-// emulated device, and on a GPU where there is one: all codes, all values of the 16-bit types, and the wider ones
-// around all values and ties. Only NaNs have one code here, 0x7f.
+// emulated device, and on a GPU where there is one: all codes, all values of
+// the 16-bit types, and the wider ones around all values and ties. Only NaNs
+// have one code here, 0x7f.
 //
 //===----------------------------------------------------------------------===//
 
@@ -115,9 +116,9 @@ TEST_P(EightBitFloats, ExtendAllCodes) {
 TEST_P(EightBitFloats, RoundAllHalves) {
   for (DType to : kEightBit)
     for (DType from : {DType::F16, DType::BF16})
-      ASSERT_NO_FATAL_FAILURE(checkConversions(
-          from, to, allOf(16),
-          runOn(GetParam(), {from, to, kRound}, allOf(16))))
+      ASSERT_NO_FATAL_FAILURE(
+          checkConversions(from, to, allOf(16),
+                           runOn(GetParam(), {from, to, kRound}, allOf(16))))
           << name(from).str() << " to " << name(to).str();
 }
 
@@ -161,8 +162,7 @@ TEST_P(EightBitFloats, MovesKeepAllBits) {
     %r = arith.select %m, %a, %c : $M, $I
 )";
   for (DType type : kEightBit) {
-    std::vector<uint64_t> got =
-        runOn(GetParam(), {type, type, body}, allOf(8));
+    std::vector<uint64_t> got = runOn(GetParam(), {type, type, body}, allOf(8));
     ASSERT_EQ(got.size(), 256u);
     APFloat one(semanticsOf(type), "1.0");
     for (uint64_t i = 0; i < 256; ++i) {
@@ -181,12 +181,10 @@ TEST(EightBitFloatsOnOldHosts, SameBits) {
   for (DType type : kEightBit) {
     std::vector<uint64_t> got =
         test::run({type, DType::F32, 1, kExtend, "x86-64"}, allOf(8));
-    ASSERT_NO_FATAL_FAILURE(
-        checkConversions(type, DType::F32, allOf(8), got));
+    ASSERT_NO_FATAL_FAILURE(checkConversions(type, DType::F32, allOf(8), got));
     std::vector<uint64_t> inputs = samplesAround(DType::F32, type);
     got = test::run({DType::F32, type, 1, kRound, "x86-64"}, inputs);
-    ASSERT_NO_FATAL_FAILURE(
-        checkConversions(DType::F32, type, inputs, got));
+    ASSERT_NO_FATAL_FAILURE(checkConversions(DType::F32, type, inputs, got));
   }
 }
 

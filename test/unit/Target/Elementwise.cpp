@@ -24,8 +24,8 @@ static std::string print(const Elementwise &program, int64_t rows) {
   };
   std::string input = tensorOf(program.input);
   std::string output = tensorOf(program.output);
-  std::string text = "func.func @main(%a: $I) -> $O {\n" +
-                     program.body.str() + "  return %r : $O\n}\n";
+  std::string text = "func.func @main(%a: $I) -> $O {\n" + program.body.str() +
+                     "  return %r : $O\n}\n";
   for (auto [from, to] : {std::pair("$I", input), std::pair("$O", output),
                           std::pair("$M", tensorOf(DType::I1))})
     for (size_t at; (at = text.find(from)) != std::string::npos;)
@@ -55,20 +55,22 @@ runBytes(Device &device, const Elementwise &program,
     return y.takeError();
   if (llvm::Error error = device.copyIn(**x, 0, input))
     return error;
-  if (llvm::Error error = (*executable)->launch(
-          {BoundArgument::contiguous(program.input, (*x)->address(),
-                                     {rows, kColumns}),
-           BoundArgument::contiguous(program.output, (*y)->address(),
-                                     {rows, kColumns})}))
+  if (llvm::Error error =
+          (*executable)
+              ->launch(
+                  {BoundArgument::contiguous(program.input, (*x)->address(),
+                                             {rows, kColumns}),
+                   BoundArgument::contiguous(program.output, (*y)->address(),
+                                             {rows, kColumns})}))
     return error;
   if (llvm::Error error = device.copyOut(output, **y, 0))
     return error;
   return output;
 }
 
-std::vector<uint64_t>
-norm::test::runOn(llvm::StringRef name, const Elementwise &program,
-                  const std::vector<uint64_t> &elements) {
+std::vector<uint64_t> norm::test::runOn(llvm::StringRef name,
+                                        const Elementwise &program,
+                                        const std::vector<uint64_t> &elements) {
   int64_t rows = (elements.size() + kColumns - 1) / kColumns;
   unsigned size = byteSize(program.input);
   std::vector<uint8_t> bytes(rows * kColumns * size);

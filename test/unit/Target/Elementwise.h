@@ -17,8 +17,8 @@
 
 namespace norm::test {
 
-/// Ops on tensors that compute `%r` of type `$O` from `%a` of type `$I`; `$M` is
-/// the type of masks, of i1.
+/// Ops on tensors that compute `%r` of type `$O` from `%a` of type `$I`; `$M`
+/// is the type of masks, of i1.
 struct Elementwise {
   DType input = DType::F32;
   DType output = DType::F32;

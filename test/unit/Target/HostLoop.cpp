@@ -69,14 +69,15 @@ func.func @main(%p: !llvm.ptr, %begin: i64, %end: i64) {
     text += replaceAll(loadRow(name, i), "TYPE", rowOf(inputBits));
     text += "    %" + name + "_bits = llvm.load %" + name +
             "_row {alignment = 1 : i64} : !llvm.ptr -> " + inputBits + "\n";
-    text += "    %" + name + " = arith.bitcast %" + name + "_bits : " +
-            inputBits + " to " + input + "\n";
+    text += "    %" + name + " = arith.bitcast %" + name +
+            "_bits : " + inputBits + " to " + input + "\n";
   }
   text += replaceAll(replaceAll(loop.body.str(), "$I", input), "$O", output);
   text += replaceAll(loadRow("y", loop.numInputs), "TYPE", rowOf(outputBits));
   text += "    %r_bits = arith.bitcast %r : " + output + " to " + outputBits;
-  text += "\n    llvm.store %r_bits, %y_row {alignment = 1 : i64} : " +
-          outputBits + ", !llvm.ptr\n  }\n  return\n}\n";
+  text +=
+      "\n    llvm.store %r_bits, %y_row {alignment = 1 : i64} : " + outputBits +
+      ", !llvm.ptr\n  }\n  return\n}\n";
   return text;
 }
 

@@ -84,8 +84,9 @@ TEST_P(Integers, CutTowardsZero) {
       for (uint64_t bits : allOf(8 * byteSize(from)))
         if (std::fabs(decode(from, &bits)) <= limit)
           inputs.push_back(bits);
-      std::vector<uint64_t> got = runOn(
-          GetParam(), {from, to, "  %r = arith.fptosi %a : $I to $O\n"}, inputs);
+      std::vector<uint64_t> got =
+          runOn(GetParam(), {from, to, "  %r = arith.fptosi %a : $I to $O\n"},
+                inputs);
       ASSERT_EQ(got.size(), inputs.size());
       for (size_t i = 0; i < inputs.size(); ++i)
         ASSERT_EQ(decode(to, &got[i]), std::trunc(decode(from, &inputs[i])))

@@ -43,8 +43,8 @@ static ::norm::Schedule toValue(ScheduleAttr attr) {
   return schedule;
 }
 
-/// Checks that a target converts what the body of a program converts. It needn't
-/// to move elements about.
+/// Checks that a target converts what the body of a program converts. It
+/// needn't to move elements about.
 static LogicalResult checkTypes(GenericOp op, StringRef target) {
   auto check = [&](Operation *inner, TypeRange types, StringRef role) {
     for (Type type : types) {
@@ -56,12 +56,14 @@ static LogicalResult checkTypes(GenericOp op, StringRef target) {
       if (!dtype)
         continue;
       if (llvm::Error error = ::norm::checkDType(*dtype, role, target))
-        return LogicalResult(inner->emitError(llvm::toString(std::move(error))));
+        return LogicalResult(
+            inner->emitError(llvm::toString(std::move(error))));
     }
     return success();
   };
   for (Operation &inner : *op.getBlock()) {
-    if (isa<YieldOp, arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(inner))
+    if (isa<YieldOp, arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(
+            inner))
       continue;
     if (failed(check(&inner, inner.getOperandTypes(), "operand")) ||
         failed(check(&inner, inner.getResultTypes(), "result")))
@@ -109,8 +111,7 @@ struct NormSchedule
         context, value.threads, value.rowsPerCta, toAttr(value.residency),
         value.prefetch, value.vector, value.maxRegisters));
     if (!op.getOrder())
-      op.setOrderAttr(
-          OrderAttr::get(context, facts.leaf, facts.lanes));
+      op.setOrderAttr(OrderAttr::get(context, facts.leaf, facts.lanes));
     return success();
   }
 };
