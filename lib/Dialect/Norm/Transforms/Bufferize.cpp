@@ -7,6 +7,8 @@
 
 #include "norm/Dialect/Norm/Transforms/Passes.h"
 
+#include "SplitForLayouts.h"
+
 #include "norm/Dialect/Norm/IR/Norm.h"
 
 #include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
@@ -17,6 +19,7 @@
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
 #include "mlir/IR/PatternMatch.h"
 
@@ -57,6 +60,38 @@ static void placeArguments(func::FuncOp function) {
           index, bufferization::BufferizationDialect::kBufferLayoutAttrName,
           layout);
   }
+}
+
+/// Whether a memref's axes of one group are as good as one axis.
+static bool isCollapsible(MemRefType type, const ReassociationIndices &group) {
+  SmallVector<ReassociationIndices> groups;
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    if (axis == group.front())
+      groups.push_back(group);
+    else if (!llvm::is_contained(group, axis))
+      groups.push_back({axis});
+  }
+  return memref::CollapseShapeOp::isGuaranteedCollapsible(type, groups);
+}
+
+/// Axes that lie apart are no axis, and no kernel copies them to where they are.
+static LogicalResult checkCollapses(func::FuncOp function) {
+  WalkResult result = function.walk([&](tensor::CollapseShapeOp collapse) {
+    FailureOr<MemRefType> type = getViewType(function, collapse.getSrc());
+    if (collapse.use_empty() || failed(type))
+      return WalkResult::advance();
+    for (const ReassociationIndices &group :
+         collapse.getReassociationIndices()) {
+      if (group.size() < 2 || isCollapsible(*type, group))
+        continue;
+      collapse.emitError("expects axes ")
+          << group.front() << " to " << group.back()
+          << " to lie in memory as one but got " << *type;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
 }
 
 /// A buffer has a rank.
@@ -126,6 +161,9 @@ struct NormBufferizePass
     IRRewriter rewriter(&getContext());
     if (failed(bufferization::eliminateEmptyTensors(rewriter, module)))
       return signalPassFailure();
+    for (auto function : module.getOps<func::FuncOp>())
+      if (failed(checkCollapses(function)))
+        return signalPassFailure();
     for (auto function : module.getOps<func::FuncOp>())
       placeArguments(function);
     bufferization::OneShotBufferizationOptions options = makeOptions();

@@ -316,6 +316,46 @@ FailureOr<GenericOp> DimSplit::build(RewriterBase &rewriter,
                                  all.drop_front(numInputs), names, maps);
   if (std::optional<StringRef> name = program.getName())
     split.setName(*name);
+  if (std::optional<OrderAttr> order = program.getOrder())
+    split.setOrderAttr(*order);
   fillBody(rewriter, split);
   return split;
+}
+
+/// Whether `expand` undoes a collapse from `type` by `groups`.
+static bool isInverse(tensor::ExpandShapeOp expand, RankedTensorType type,
+                      ArrayRef<ReassociationIndices> groups) {
+  if (expand.getResultType() != type ||
+      ArrayRef<ReassociationIndices>(expand.getReassociationIndices()) !=
+          groups)
+    return false;
+  // A size follows from the others of its group.
+  return llvm::all_of(groups, [&](const ReassociationIndices &group) {
+    return llvm::count_if(group, [&](int64_t axis) {
+             return type.isDynamicDim(axis);
+           }) <= 1;
+  });
+}
+
+Operation *DimSplit::replaceResults(RewriterBase &rewriter, GenericOp split) {
+  Operation *last = split;
+  for (auto [number, from, to] :
+       llvm::enumerate(program.getResults(), split.getResults())) {
+    if (from.getType() == to.getType()) {
+      rewriter.replaceAllUsesWith(from, to);
+      continue;
+    }
+    SmallVector<ReassociationIndices> groups = getReassociation(number);
+    for (Operation *user : llvm::make_early_inc_range(from.getUsers()))
+      if (auto expand = dyn_cast<tensor::ExpandShapeOp>(user))
+        if (isInverse(expand, cast<RankedTensorType>(to.getType()), groups))
+          rewriter.replaceOp(expand, to);
+    if (from.use_empty())
+      continue;
+    auto collapse = tensor::CollapseShapeOp::create(
+        rewriter, program.getLoc(), from.getType(), to, groups);
+    rewriter.replaceAllUsesWith(from, collapse.getResult());
+    last = collapse;
+  }
+  return last;
 }

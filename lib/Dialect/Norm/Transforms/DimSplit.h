@@ -56,10 +56,13 @@ public:
   FailureOr<GenericOp> build(RewriterBase &rewriter,
                              const Operands &replacements);
 
-  /// The axes of a new result that make up each axis of the old one.
-  SmallVector<ReassociationIndices> getReassociation(unsigned result) const;
+  /// Gives the users of the results back what they used, from the program that
+  /// was built, by ops at the insertion point. Returns the last one, or `split`.
+  Operation *replaceResults(RewriterBase &rewriter, GenericOp split);
 
 private:
+  /// The axes of a new result that make up each axis of the old one.
+  SmallVector<ReassociationIndices> getReassociation(unsigned result) const;
   FailureOr<Operand> splitOperand(RewriterBase &rewriter, OpOperand &operand);
   SmallVector<ReassociationIndices>
   getReassociationOf(AffineMap map) const;

@@ -10,6 +10,7 @@
 
 #include "FuseReshapes.h"
 #include "ProgramFusion.h"
+#include "SplitForLayouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -259,6 +260,10 @@ void NormFusePass::runOnOperation() {
       op.setOrderAttr(OrderAttr::get(&getContext(), leaf, 1024));
   });
   eraseUnread(rewriter, root);
+  root->walk([&](FunctionOpInterface function) {
+    if (!function.isExternal())
+      splitForLayouts(rewriter, function);
+  });
   root->walk([&](GenericOp op) { eraseUnneededDims(rewriter, op); });
   eraseUnused<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::EmptyOp,
               arith::MulIOp, tensor::DimOp>(rewriter, root);

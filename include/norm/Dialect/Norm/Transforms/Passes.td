@@ -27,8 +27,8 @@ def NormGeneralizePass : Pass<"norm-generalize"> {
     or a constant of the body, and a program of its own only where something
     else uses it. Of a constant of at most 16 values the body chooses by
     position; one of at most 256 is written by a program of its own. Transposes
-    and broadcasts are maps. Destinations are `tensor.empty`, of sizes read from arguments
-    rather than from intermediates.
+    and broadcasts are maps. Destinations are `tensor.empty`, of sizes read from
+    arguments rather than from intermediates.
 
     Example:
 
@@ -73,7 +73,9 @@ def NormFusePass : Pass<"norm-fuse"> {
     what it reads are merged, or the producer's as the axes of what it writes
     are split. Other operands are then reshaped alike, and results back, which
     ends in views of arguments and results. Dims of a split program are named
-    `row, row1, ..` and, where it reduces over them, `col, col1, ..`.
+    `row, row1, ..` and, where it reduces over them, `col, col1, ..`. Dims are
+    also split where axes of an argument or a result are merged that lie apart by
+    its `norm.layout`.
 
     Example:
 
@@ -266,8 +268,8 @@ def NormBufferizePass : Pass<"norm-bufferize", "::mlir::ModuleOp"> {
     `norm.layout` has it, else of rank 2 with any distance between rows, others
     contiguous. They are not written. A
     temporary is a `memref.alloc`; nothing frees it, since whoever launches the
-    kernels provides the memory. A copy that would be needed is an error: no
-    kernel makes it.
+    kernels provides the memory. A copy that would be needed is an error, as
+    where axes are collapsed that lie apart: no kernel makes it.
 
     Example:
 
