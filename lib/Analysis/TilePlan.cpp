@@ -13,6 +13,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace norm;
 
 //===----------------------------------------------------------------------===//
@@ -85,12 +87,101 @@ bool TilePlan::hasPartialChunk() const {
 /// registers.
 static constexpr int64_t maxStepsInRegisters = 32;
 
+int64_t norm::countSlices(int64_t walked) {
+  return std::clamp<int64_t>(
+      llvm::bit_floor<uint64_t>(std::max<int64_t>(walked, 1) / columnsPerSlice),
+      1, maxSlices);
+}
+
+int64_t norm::sliceSize(int64_t walked) {
+  return llvm::alignTo(llvm::divideCeil(std::max<int64_t>(walked, 1),
+                                        countSlices(walked)),
+                       leafAcross * lanesAcross);
+}
+
 int64_t norm::leafFor(int64_t bytes) {
   return bytes <= 0 ? 1 : std::max<int64_t>(1, 16 / bytes);
 }
 
+/// The least common multiple of what a chunk must hold and `size` is a multiple
+/// of whole groups of inner columns.
+static int64_t tileUnit(int64_t inner, int64_t size) {
+  return std::lcm(inner, size);
+}
+
+/// CTAs that the model takes for resident: two on each SM of the chips it was
+/// measured on.
+static constexpr int64_t residentCtas = 264;
+/// Bytes that a thread holds at most, across memory.
+static constexpr int64_t heldAcross = 256;
+
+/// Across memory on a GPU: the lanes of a row are threads, a CTA takes about 16
+/// chunks of neighbours.
+static Schedule chooseAcross(const ProgramFacts &facts) {
+  Schedule schedule;
+  schedule.prefetch = false;
+  schedule.threads = facts.lanes;
+  int64_t walked = facts.walked();
+  if (walked >= 0)
+    while (schedule.threads > 1 && schedule.threads * facts.leaf / 2 >= walked)
+      schedule.threads /= 2;
+  int64_t chunk = std::max<int64_t>(1, 16 / facts.narrowest);
+  while (facts.run % chunk || tileUnit(facts.inner, chunk) > 64 * chunk)
+    chunk /= 2;
+  schedule.vector = chunk;
+  int64_t unit = tileUnit(facts.inner, chunk);
+  int64_t chunks = std::max<int64_t>(1, 20 * chunk / unit);
+  if (facts.positions >= 0)
+    chunks = std::clamp<int64_t>(llvm::divideCeil(facts.positions, unit), 1,
+                                 chunks);
+  // Whole warps.
+  while (chunks * unit / chunk * schedule.threads % 32)
+    ++chunks;
+  schedule.rowsPerCta = chunks * unit;
+  schedule.residency = Residency::Stream;
+  schedule.split = 0;
+  if (walked < 0)
+    return schedule;
+  int64_t slices = countSlices(walked);
+  if (slices == 1)
+    schedule.split = 1;
+  if (facts.positions < 0 || facts.phases == 1)
+    return schedule;
+  // As many CTAs as run at once; each holds its slices.
+  int64_t tiles = llvm::divideCeil(facts.positions, schedule.rowsPerCta);
+  int64_t split = slices;
+  while (split > 1 && tiles * split > residentCtas)
+    split /= 2;
+  int64_t steps = slices / split * sliceSize(walked) / schedule.threads;
+  if (steps * chunk * facts.heldBytes > heldAcross)
+    return schedule;
+  schedule.residency = Residency::Registers;
+  schedule.split = split;
+  return schedule;
+}
+
+/// Across memory on the host: a chunk is a vector of whole groups.
+static Schedule chooseHostAcross(const ProgramFacts &facts,
+                                 const TargetLimits &limits) {
+  Schedule schedule;
+  schedule.residency = Residency::Stream;
+  schedule.prefetch = false;
+  int64_t lanes = limits.vectorBytes / 4;
+  schedule.vector = facts.inner;
+  while (schedule.vector + facts.inner <= lanes &&
+         facts.run % (schedule.vector + facts.inner) == 0)
+    schedule.vector += facts.inner;
+  if (facts.inner == 1)
+    for (schedule.vector = lanes; facts.run % schedule.vector;)
+      schedule.vector /= 2;
+  schedule.rowsPerCta = schedule.vector;
+  return schedule;
+}
+
 static Schedule chooseHostSchedule(const ProgramFacts &facts,
                                    const TargetLimits &limits) {
+  if (facts.inner)
+    return chooseHostAcross(facts, limits);
   Schedule schedule;
   schedule.residency = Residency::Stream;
   // Two vectors of f32 lanes in flight; a row of few leaves needs fewer.
@@ -109,6 +200,8 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
                               const TargetLimits &limits) {
   if (limits.isHost)
     return chooseHostSchedule(facts, limits);
+  if (facts.inner)
+    return chooseAcross(facts);
   Schedule schedule;
   if (facts.columns < 0) {
     schedule.threads = std::min<int64_t>(512, facts.lanes);
@@ -185,6 +278,8 @@ std::string norm::toString(const Schedule &s) {
           .str();
   if (s.maxRegisters)
     text += llvm::formatv(",max_registers={0}", s.maxRegisters).str();
+  if (s.split != 1)
+    text += llvm::formatv(",split={0}", s.split).str();
   return text;
 }
 
@@ -221,10 +316,12 @@ static llvm::Error setField(Schedule &schedule, llvm::StringRef key,
                        .Case("rows_per_cta", &schedule.rowsPerCta)
                        .Case("vector", &schedule.vector)
                        .Case("max_registers", &schedule.maxRegisters)
+                       .Case("split", &schedule.split)
                        .Default(nullptr);
   if (!field)
     return makeError("expects a field of the schedule (threads, rows_per_cta, "
-                     "residency, prefetch, vector, max_registers) but got "
+                     "residency, prefetch, vector, max_registers, split) but "
+                     "got "
                      "'{0}'",
                      key);
   if (value.getAsInteger(10, *field))
@@ -250,9 +347,73 @@ llvm::Error norm::overrideSchedule(Schedule &schedule, llvm::StringRef text) {
   return llvm::Error::success();
 }
 
+/// Of an order across memory.
+static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
+                               const TargetLimits &limits,
+                               llvm::StringRef target) {
+  if (s.vector < 1 || facts.run % s.vector != 0)
+    return makeError("expects 'vector' to divide the {0} neighbours in memory "
+                     "but got {1}",
+                     facts.run, s.vector);
+  if (limits.isHost) {
+    if (s.threads != 1 || s.rowsPerCta != s.vector ||
+        s.vector % facts.inner != 0)
+      return makeError("expects one thread, and whole groups of {0} as vector "
+                       "and 'rows_per_cta', but got {1}, {2} and {3}",
+                       facts.inner, s.threads, s.vector, s.rowsPerCta);
+    return llvm::Error::success();
+  }
+  if (s.threads < 1 || s.threads > facts.lanes ||
+      !llvm::isPowerOf2_64(s.threads))
+    return makeError("expects 'threads' to be a power of two from 1 to {0} but "
+                     "got {1}",
+                     facts.lanes, s.threads);
+  if (!llvm::isPowerOf2_64(s.vector) || s.vector > 16)
+    return makeError("expects 'vector' to be a power of two up to 16 but got "
+                     "{0}",
+                     s.vector);
+  if (s.rowsPerCta % tileUnit(facts.inner, s.vector) != 0 ||
+      s.rowsPerCta < 1 || s.rowsPerCta > 1024)
+    return makeError("expects 'rows_per_cta' to be a multiple of {0} up to "
+                     "1024 but got {1}",
+                     tileUnit(facts.inner, s.vector), s.rowsPerCta);
+  int64_t block = s.threads * s.rowsPerCta / s.vector;
+  if (block > 1024 || block % 32 != 0)
+    return makeError("expects whole warps, up to 1024 threads, but got {0}",
+                     block);
+  int64_t walked = facts.walked();
+  if (s.split < 0 || s.split > maxSlices ||
+      (s.split > 0 && !llvm::isPowerOf2_64(s.split)) ||
+      (s.split > 1 && (walked < 0 || s.split > countSlices(walked))))
+    return makeError("expects 'split' to be 0 or a power of two, at most the "
+                     "row's {0} slices, but got {1}",
+                     walked < 0 ? 1 : countSlices(walked), s.split);
+  if (s.residency == Residency::Stream)
+    return llvm::Error::success();
+  if (s.residency == Residency::Shared || walked < 0 || s.split == 0)
+    return makeError("expects residency stream, or registers with static "
+                     "columns and a split, but got {0}",
+                     toString(s.residency));
+  int64_t steps =
+      countSlices(walked) / s.split * sliceSize(walked) / s.threads;
+  if (steps > 128)
+    return makeError("schedule needs {0} chunks per thread in registers but at "
+                     "most 128 are allowed",
+                     steps);
+  return llvm::Error::success();
+}
+
 llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
                                 const TargetLimits &limits,
                                 llvm::StringRef target) {
+  if (s.maxRegisters < 0 || s.maxRegisters > 255)
+    return makeError("expects 'max_registers' from 0 to 255 but got {0}",
+                     s.maxRegisters);
+  if (facts.inner)
+    return checkAcross(s, facts, limits, target);
+  if (s.split != 1)
+    return makeError("expects 'split' to be 1 along memory but got {0}",
+                     s.split);
   auto isPowerOf2 = [](int64_t v) { return v > 0 && llvm::isPowerOf2_64(v); };
   if (!isPowerOf2(s.threads) || s.threads > 1024)
     return makeError("expects 'threads' to be a power of two from 1 to 1024 "
@@ -266,9 +427,6 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
   if (s.rowsPerCta < 1 || s.rowsPerCta > 1024 || s.threads * s.rowsPerCta > 1024)
     return makeError("expects at most 1024 threads per CTA but got {0} x {1}",
                      s.threads, s.rowsPerCta);
-  if (s.maxRegisters < 0 || s.maxRegisters > 255)
-    return makeError("expects 'max_registers' from 0 to 255 but got {0}",
-                     s.maxRegisters);
   if (limits.isHost) {
     if (s.threads != 1 || s.rowsPerCta != 1)
       return makeError("expects 'threads' and 'rows_per_cta' to be 1 on the "
