@@ -409,6 +409,13 @@ static int64_t bytesOf(Type type) {
   return type.isIndex() ? 8 : (type.getIntOrFloatBitWidth() + 7) / 8;
 }
 
+int64_t mlir::norm::stateBytes(ReduceKind kind, Type type) {
+  // Mean, sum of squares and an i32 count; largest and sum of exponentials.
+  if (kind == ReduceKind::Welford)
+    return 2 * bytesOf(type) + 4;
+  return (kind == ReduceKind::MaxExpSum ? 2 : 1) * bytesOf(type);
+}
+
 /// Columns per leaf along memory.
 static int64_t naturalLeaf(GenericOp program) {
   // Of what is read: other operands don't change a row's sums.
@@ -491,17 +498,21 @@ static int64_t runAcross(const Program &program) {
   facts.phases = numExchanges + 1;
   facts.leaf = order.getLeaf();
   facts.lanes = order.getLanes();
-  facts.heldBytes = 0;
+  facts.heldBytes = facts.slotBytes = facts.stateBytes = 0;
   for (unsigned phase = 0; phase < std::max(numExchanges, 1u); ++phase) {
     int64_t bytes = 0;
     for (Value value : valuesToHold(phase))
       bytes += bytesOf(value.getType());
     facts.heldBytes = std::max(facts.heldBytes, bytes);
+    facts.slotBytes += bytes;
   }
+  GenericOp generic = op;
+  for (auto reduce : generic.getBody().getOps<ReduceOp>())
+    facts.stateBytes +=
+        mlir::norm::stateBytes(reduce.getKind(), reduce.getValue().getType());
   facts.inner = order.getInner();
   if (!order.isAcross())
     return facts;
-  GenericOp generic = op;
   facts.narrowest = 16 / naturalLeaf(generic);
   facts.run = runAcross(*this);
   facts.positions = facts.inner;

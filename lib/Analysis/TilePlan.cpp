@@ -99,6 +99,18 @@ int64_t norm::sliceSize(int64_t walked) {
                        leafAcross * lanesAcross);
 }
 
+/// Bytes of shared memory in which the warps of a CTA meet; at most.
+static int64_t exchangeBytes(const Schedule &s, const ProgramFacts &facts) {
+  return s.threads <= 32 ? 0 : s.threads * s.rowsPerCta * facts.stateBytes;
+}
+
+/// Bytes of shared memory that keep what phases hand on.
+static int64_t slotBytes(const Schedule &s, const ProgramFacts &facts) {
+  int64_t steps = llvm::divideCeil(std::max<int64_t>(facts.columns, 1),
+                                   facts.leaf * s.threads);
+  return steps * facts.leaf * s.threads * facts.slotBytes * s.rowsPerCta;
+}
+
 int64_t norm::leafFor(int64_t bytes) {
   return bytes <= 0 ? 1 : std::max<int64_t>(1, 16 / bytes);
 }
@@ -107,6 +119,13 @@ int64_t norm::leafFor(int64_t bytes) {
 /// of whole groups of inner columns.
 static int64_t tileUnit(int64_t inner, int64_t size) {
   return std::lcm(inner, size);
+}
+
+/// Bytes of shared memory in which the lanes of a CTA's rows meet.
+static int64_t exchangeBytesAcross(const Schedule &s,
+                                   const ProgramFacts &facts) {
+  return (s.threads * s.rowsPerCta + s.rowsPerCta / facts.inner) *
+         facts.stateBytes;
 }
 
 /// CTAs that the model takes for resident: two on each SM of the chips it was
@@ -138,6 +157,9 @@ static Schedule chooseAcross(const ProgramFacts &facts) {
   while (chunks * unit / chunk * schedule.threads % 32)
     ++chunks;
   schedule.rowsPerCta = chunks * unit;
+  while (schedule.threads > 1 &&
+         exchangeBytesAcross(schedule, facts) > maxStaticShared)
+    schedule.threads /= 2;
   schedule.residency = Residency::Stream;
   schedule.split = 0;
   if (walked < 0)
@@ -153,7 +175,8 @@ static Schedule chooseAcross(const ProgramFacts &facts) {
   while (split > 1 && tiles * split > residentCtas)
     split /= 2;
   int64_t steps = slices / split * sliceSize(walked) / schedule.threads;
-  if (steps * chunk * facts.heldBytes > heldAcross)
+  if (steps * chunk * facts.heldBytes > heldAcross ||
+      walked != slices * sliceSize(walked))
     return schedule;
   schedule.residency = Residency::Registers;
   schedule.split = split;
@@ -176,6 +199,16 @@ static Schedule chooseHostAcross(const ProgramFacts &facts,
       schedule.vector /= 2;
   schedule.rowsPerCta = schedule.vector;
   return schedule;
+}
+
+/// The most threads per row whose exchanges fit into static shared memory.
+static int64_t threadsForExchange(const ProgramFacts &facts) {
+  // A CTA has 128 threads at least, and a row of one warp exchanges nothing
+  // there.
+  for (int64_t threads : {1024, 512, 256, 128})
+    if (threads * facts.stateBytes <= maxStaticShared)
+      return threads;
+  return 32;
 }
 
 static Schedule chooseHostSchedule(const ProgramFacts &facts,
@@ -204,7 +237,8 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
     return chooseAcross(facts);
   Schedule schedule;
   if (facts.columns < 0) {
-    schedule.threads = std::min<int64_t>(512, facts.lanes);
+    schedule.threads =
+        std::min({int64_t(512), facts.lanes, threadsForExchange(facts)});
     schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
     schedule.residency = Residency::Stream;
     return schedule;
@@ -227,6 +261,8 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   else
     schedule.threads = 1024;
   schedule.threads = std::min(schedule.threads, facts.lanes);
+  int64_t most = threadsForExchange(facts);
+  schedule.threads = std::min(schedule.threads, most);
   // Bytes that a thread holds: at most half of the registers it can have.
   auto held = [&] {
     return llvm::divideCeil(leaves, schedule.threads) * leaf * facts.heldBytes;
@@ -234,9 +270,10 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   if (schedule.threads == 1024 && held() > 128)
     schedule.threads = 512;
   if (facts.phases > 1 && held() > 256) {
-    schedule.threads = std::min<int64_t>(1024, facts.lanes);
+    schedule.threads = std::min(facts.lanes, most);
     schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
-    int64_t shared = held() * schedule.threads * schedule.rowsPerCta;
+    int64_t shared =
+        slotBytes(schedule, facts) + exchangeBytes(schedule, facts);
     schedule.residency = shared <= limits.sharedPerCta ? Residency::Shared
                                                        : Residency::Stream;
   }
@@ -332,15 +369,19 @@ static llvm::Error setField(Schedule &schedule, llvm::StringRef key,
 llvm::Error norm::overrideSchedule(Schedule &schedule, llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> fields;
   text.split(fields, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  bool setsThreads = false, setsRows = false;
+  bool setsThreads = false, setsRows = false, setsRegisters = false;
   for (llvm::StringRef field : fields) {
     auto [key, value] = field.trim().split('=');
     if (llvm::Error error = setField(schedule, key.trim(), value.trim()))
       return error;
     setsThreads |= key.trim() == "threads";
     setsRows |= key.trim() == "rows_per_cta";
+    setsRegisters |= key.trim() == "max_registers";
   }
-  // The model's rows go with its threads; more threads leave less room.
+  // The model's rows and registers go with its threads; more threads leave less
+  // room.
+  if ((setsThreads || setsRows) && !setsRegisters)
+    schedule.maxRegisters = 0;
   if (setsThreads && !setsRows && schedule.threads > 0)
     schedule.rowsPerCta = std::clamp<int64_t>(1024 / schedule.threads, 1,
                                               schedule.rowsPerCta);
@@ -381,6 +422,10 @@ static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
   if (block > 1024 || block % 32 != 0)
     return makeError("expects whole warps, up to 1024 threads, but got {0}",
                      block);
+  if (int64_t bytes = exchangeBytesAcross(s, facts); bytes > maxStaticShared)
+    return makeError("schedule needs {0} bytes of static shared memory per CTA "
+                     "but {1} allows {2}",
+                     bytes, target, maxStaticShared);
   int64_t walked = facts.walked();
   if (s.split < 0 || s.split > maxSlices ||
       (s.split > 0 && !llvm::isPowerOf2_64(s.split)) ||
@@ -390,9 +435,10 @@ static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
                      walked < 0 ? 1 : countSlices(walked), s.split);
   if (s.residency == Residency::Stream)
     return llvm::Error::success();
-  if (s.residency == Residency::Shared || walked < 0 || s.split == 0)
-    return makeError("expects residency stream, or registers with static "
-                     "columns and a split, but got {0}",
+  if (s.residency == Residency::Shared || walked < 0 || s.split == 0 ||
+      walked != countSlices(walked) * sliceSize(walked))
+    return makeError("expects residency stream, or registers with a split and "
+                     "whole slices of static columns, but got {0}",
                      toString(s.residency));
   int64_t steps =
       countSlices(walked) / s.split * sliceSize(walked) / s.threads;
@@ -445,6 +491,17 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
   if (s.threads * s.rowsPerCta % 32 != 0)
     return makeError("expects whole warps per CTA but got {0} x {1} threads",
                      s.threads, s.rowsPerCta);
+  // The cap would win over the number of threads, which then couldn't start.
+  int64_t block = s.threads * s.rowsPerCta;
+  if (s.maxRegisters * block > limits.registersPerCta)
+    return makeError("schedule needs up to {0} registers for each of {1} "
+                     "threads but {2} allows {3} per CTA",
+                     s.maxRegisters, block, target, limits.registersPerCta);
+  int64_t exchanged = exchangeBytes(s, facts);
+  if (exchanged > maxStaticShared)
+    return makeError("schedule needs {0} bytes of shared memory for exchanges "
+                     "but at most {1} are allowed",
+                     exchanged, maxStaticShared);
   // Bounds code size: a thread's blocks of lanes are unrolled.
   int64_t blocks = llvm::divideCeil(facts.lanes, s.threads);
   if (facts.columns >= 0)
@@ -468,7 +525,7 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
     return makeError("schedule needs {0} chunks per thread in registers but "
                      "at most {1} are allowed",
                      steps, maxStepsInRegisters);
-  int64_t bytes = steps * leaf * s.threads * facts.heldBytes * s.rowsPerCta;
+  int64_t bytes = slotBytes(s, facts) + exchanged;
   if (s.residency == Residency::Shared && bytes > limits.sharedPerCta)
     return makeError("schedule needs {0} bytes of shared memory per CTA but "
                      "{1} allows {2}",

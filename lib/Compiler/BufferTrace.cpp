@@ -12,48 +12,57 @@
 using namespace mlir;
 using namespace ::norm;
 
-std::optional<unsigned> BufferTrace::strideDim(unsigned axis) const {
-  auto type = dyn_cast<MemRefType>(base.getType());
-  if (!type || type.getRank() == 0)
-    return std::nullopt;
-  if (axes[axis].empty())
-    return 0;
-  // Stepping along collapsed dims steps along the innermost one. One of extent
-  // 1 may have any stride.
-  for (unsigned dim : llvm::reverse(axes[axis]))
-    if (type.getDimSize(dim) != 1)
-      return dim;
-  return axes[axis].back();
-}
+using Axis = BufferTrace::Axis;
 
 /// Of the trace of `collapse`'s source, that of its result.
 static void collapseAxes(BufferTrace &trace, memref::CollapseShapeOp collapse) {
-  llvm::SmallVector<std::vector<unsigned>, 2> axes;
+  llvm::SmallVector<Axis, 2> axes;
   for (const ReassociationIndices &group : collapse.getReassociationIndices()) {
-    std::vector<unsigned> &axis = axes.emplace_back();
-    for (int64_t from : group)
-      axis.insert(axis.end(), trace.axes[from].begin(), trace.axes[from].end());
+    Axis &axis = axes.emplace_back();
+    for (int64_t number : group) {
+      const Axis &from = trace.axes[number];
+      llvm::append_range(axis.dims, from.dims);
+      axis.factor *= from.factor;
+      // Stepping along collapsed axes steps along the innermost one.
+      if (from.strideDim) {
+        axis.strideDim = from.strideDim;
+        axis.strideFactor = from.strideFactor;
+      }
+    }
   }
   trace.axes = std::move(axes);
 }
 
-/// The same for an expansion, which must add axes of extent 1 only.
+/// The same for an expansion, whose parts are static but for one that takes the
+/// place of what it is a part of.
 static LogicalResult expandAxes(BufferTrace &trace,
                                 memref::ExpandShapeOp expand) {
   MemRefType type = expand.getResultType();
-  llvm::SmallVector<std::vector<unsigned>, 2> axes(type.getRank());
-  for (auto [from, group] : llvm::enumerate(expand.getReassociationIndices())) {
+  llvm::SmallVector<Axis, 2> axes(type.getRank());
+  for (auto [number, group] :
+       llvm::enumerate(expand.getReassociationIndices())) {
+    const Axis &from = trace.axes[number];
     SmallVector<int64_t> wide;
     for (int64_t axis : group)
       if (type.getDimSize(axis) != 1)
         wide.push_back(axis);
-    if (wide.size() > 1)
-      return expand.emitError("expects no split of an operand's dims but got ")
-             << expand.getSrc().getType() << " as " << type;
-    if (!wide.empty())
-      axes[wide.front()] = trace.axes[from];
-    else if (!group.empty())
-      axes[group.back()] = trace.axes[from];
+    uint64_t inner = 1;
+    for (int64_t axis : llvm::reverse(wide)) {
+      Axis &part = axes[axis];
+      part.strideDim = from.strideDim;
+      part.strideFactor = from.strideFactor * inner;
+      if (wide.size() == 1) {
+        part.dims = from.dims;
+        part.factor = from.factor;
+      } else if (type.isDynamicDim(axis)) {
+        return expand.emitError(
+                   "expects static extents of the parts of a dim but got ")
+               << expand.getSrc().getType() << " as " << type;
+      } else {
+        part.factor = type.getDimSize(axis);
+        inner *= part.factor;
+      }
+    }
   }
   trace.axes = std::move(axes);
   return success();
@@ -83,7 +92,7 @@ FailureOr<BufferTrace> norm::traceBuffer(Value value) {
   BufferTrace trace;
   trace.base = value;
   if (auto type = dyn_cast<MemRefType>(value.getType()))
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
-      trace.axes.push_back({unsigned(axis)});
+    for (unsigned dim = 0; dim < type.getRank(); ++dim)
+      trace.axes.push_back({{dim}, 1, dim, 1});
   return trace;
 }

@@ -17,14 +17,18 @@ namespace norm {
 
 /// A value as a view of a whole buffer from its first element on.
 struct BufferTrace {
-  mlir::Value base;
-  /// For each axis of the value, the dims of the buffer whose product it is;
-  /// none for an axis of extent 1.
-  llvm::SmallVector<std::vector<unsigned>, 2> axes;
+  struct Axis {
+    /// The extent is `factor` times those of the buffer's `dims`.
+    std::vector<unsigned> dims;
+    uint64_t factor = 1;
+    /// The stride is `strideFactor` times that of a dim of the buffer; no dim
+    /// for an axis of extent 1, which nobody steps along.
+    std::optional<unsigned> strideDim;
+    uint64_t strideFactor = 1;
+  };
 
-  /// The dim of the buffer whose stride is that of `axis`. Any dim for an axis
-  /// of extent 1, which nobody steps along; none for a buffer without dims.
-  std::optional<unsigned> strideDim(unsigned axis) const;
+  mlir::Value base;
+  llvm::SmallVector<Axis, 2> axes;
 };
 
 /// Follows reshapes and casts to where the memory comes from; a value that

@@ -68,12 +68,13 @@ llvm::Error Compilation::parse() {
 }
 
 /// The function to compile by the rules of `CompileOptions::entry`.
-static llvm::Expected<func::FuncOp> findEntry(ModuleOp module,
-                                              StringRef wanted) {
+static llvm::Expected<func::FuncOp>
+findEntry(ModuleOp module, StringRef wanted,
+          llvm::function_ref<bool(func::FuncOp)> isPossible) {
   SmallVector<func::FuncOp> candidates;
   SmallVector<std::string> names;
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (function.isExternal())
+    if (function.isExternal() || !isPossible(function))
       continue;
     if (!wanted.empty() ? function.getName() == wanted : function.isPublic())
       candidates.push_back(function);
@@ -112,19 +113,67 @@ StringRef Compilation::nameOf(BlockArgument argument) {
   });
 }
 
+std::vector<std::string>
+Compilation::argumentNames(ArrayRef<BlockArgument> arguments) {
+  std::vector<std::string> names;
+  for (BlockArgument argument : arguments) {
+    StringRef name = nameOf(argument);
+    names.push_back(name.empty()
+                        ? "arg" + std::to_string(argument.getArgNumber())
+                        : name.str());
+  }
+  return names;
+}
+
+llvm::Error Compilation::selectKernel() {
+  if (!gpu)
+    return llvm::createStringError(
+        "expects a GPU target for the kernels of the text but got host");
+  if (!options.schedule.empty())
+    return llvm::createStringError("expects no schedule for kernels, which "
+                                   "have one already, but got '" +
+                                   options.schedule + "'");
+  llvm::Expected<gpu::GPUFuncOp> found = findKernel(*module, options.entry);
+  if (!found)
+    return found.takeError();
+  kernel = *found;
+  manifest.entry = kernel.getName().str();
+  for (Operation &op : llvm::make_early_inc_range(*module->getBody()))
+    if (&op != kernel->getParentOp())
+      op.erase();
+  auto device = cast<gpu::GPUModuleOp>(kernel->getParentOp());
+  for (auto other :
+       llvm::make_early_inc_range(device.getOps<gpu::GPUFuncOp>()))
+    if (other != kernel)
+      other.erase();
+  return llvm::Error::success();
+}
+
 llvm::Error Compilation::selectEntry() {
-  llvm::Expected<func::FuncOp> found = findEntry(*module, options.entry);
+  hasGivenKernels = hasKernels(*module);
+  auto isPossible = [&](func::FuncOp function) {
+    return !hasGivenKernels || hasLaunches(function);
+  };
+  auto isWanted = [&](func::FuncOp function) {
+    return isPossible(function) &&
+           (options.entry.empty() || function.getName() == options.entry);
+  };
+  if (hasGivenKernels &&
+      llvm::none_of(module->getOps<func::FuncOp>(), isWanted))
+    return selectKernel();
+  const KernelLaunchOptions &launch = options.launch;
+  if (launch.grid || launch.block || launch.dynamicShared != 0)
+    return llvm::createStringError(
+        "expects a grid, a block or shared memory only for a gpu.func that "
+        "nothing launches");
+  llvm::Expected<func::FuncOp> found =
+      findEntry(*module, options.entry, isPossible);
   if (!found)
     return found.takeError();
   entry = *found;
   manifest.entry = entry.getName().str();
   signature.numArguments = entry.getNumArguments();
-  for (BlockArgument argument : entry.getArguments()) {
-    StringRef name = nameOf(argument);
-    signature.names.push_back(
-        name.empty() ? "arg" + std::to_string(argument.getArgNumber())
-                     : name.str());
-  }
+  signature.names = argumentNames(llvm::to_vector(entry.getArguments()));
   unsigned numResults = entry.getNumResults();
   for (unsigned index = 0; index < numResults; ++index)
     signature.names.push_back(
@@ -174,7 +223,24 @@ llvm::Error Compilation::lowerToTiled() {
   });
 }
 
+llvm::Error Compilation::describeGivenKernels() {
+  if (kernel) {
+    // Attributions are block arguments too.
+    SmallVector<BlockArgument> arguments(kernel.getArguments().begin(),
+                                         kernel.getArguments().end());
+    if (llvm::Error error = describeKernel(kernel, argumentNames(arguments),
+                                           options.launch, manifest))
+      return error;
+    return runPasses(*module, mlir::norm::buildHandWrittenPipeline);
+  }
+  if (failed(buildManifest(entry, signature, manifest)))
+    return diagnostics.takeError("the launches can't be described");
+  return checkVariants(*module, manifest);
+}
+
 llvm::Error Compilation::lowerToKernels() {
+  if (hasGivenKernels)
+    return describeGivenKernels();
   if (llvm::Error error =
           runPasses(*module, gpu ? mlir::norm::buildGPUPipeline
                                  : mlir::norm::buildHostPipeline))
@@ -221,6 +287,10 @@ llvm::Error Compilation::lowerTo(Level level) {
     return llvm::createStringError(
         "expects a GPU target for this level but got host");
 
+  // Kernels are beyond the levels of programs.
+  auto isPassedBy = [&](Level stage) {
+    return hasGivenKernels && stage > Level::Norm && stage < Level::GPU;
+  };
   using Stage = llvm::Error (Compilation::*)();
   struct LevelStage {
     Level level;
@@ -235,7 +305,7 @@ llvm::Error Compilation::lowerTo(Level level) {
       {Level::GPU, &Compilation::lowerToKernels},
       {Level::NVVM, &Compilation::lowerToLLVM}};
   for (const LevelStage &stage : stages)
-    if (stage.level <= level)
+    if (stage.level <= level && !isPassedBy(stage.level))
       if (llvm::Error error = (this->*stage.stage)())
         return error;
   return llvm::Error::success();
@@ -299,5 +369,5 @@ llvm::Expected<Artifact> Compilation::compile() {
   if (!code)
     return code.takeError();
   return Artifact{std::move(manifest), std::move(*code),
-                  diagnostics.takeRemarks()};
+                  diagnostics.takeRemarks(), !hasGivenKernels};
 }

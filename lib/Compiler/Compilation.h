@@ -9,6 +9,7 @@
 #define NORM_LIB_COMPILER_COMPILATION_H
 
 #include "Diagnostics.h"
+#include "KernelEntry.h"
 #include "ManifestBuilder.h"
 
 #include "norm/Compiler/Compiler.h"
@@ -34,6 +35,8 @@ private:
   llvm::Error checkOptions();
   llvm::Error parse();
   llvm::Error selectEntry();
+  /// The same for a text with kernels, described in `kernel` or by launches.
+  llvm::Error selectKernel();
   llvm::Error lowerTo(Level level);
 
   llvm::Error lowerToProgram();
@@ -41,6 +44,8 @@ private:
   llvm::Error lowerToTiled();
   /// To `gpu.func`s, or on the host to functions; describes the launches.
   llvm::Error lowerToKernels();
+  /// Describes the launches of kernels that the text holds already.
+  llvm::Error describeGivenKernels();
   /// To the LLVM dialect: the `gpu.module`, or what runs on the host,
   /// `hostKernels`.
   llvm::Error lowerToLLVM();
@@ -56,6 +61,8 @@ private:
   void separateHostKernels();
   mlir::Operation *gpuModule();
   llvm::StringRef nameOf(mlir::BlockArgument argument);
+  std::vector<std::string>
+  argumentNames(llvm::ArrayRef<mlir::BlockArgument> arguments);
 
   mlir::MLIRContext *context;
   llvm::StringRef text;
@@ -67,7 +74,9 @@ private:
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OwningOpRef<mlir::ModuleOp> hostKernels;
-  mlir::func::FuncOp entry;
+  mlir::func::FuncOp entry; ///< null for a kernel that nothing launches
+  mlir::gpu::GPUFuncOp kernel; ///< that one
+  bool hasGivenKernels = false;
   EntrySignature signature;
   Manifest manifest;
 };

@@ -5,7 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "norm/Analysis/Program.h"
 #include "norm/Conversion/KernelLowering.h"
+#include "norm/Conversion/StorageTypes.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -13,13 +15,9 @@ using namespace mlir;
 using namespace mlir::norm;
 using namespace mlir::norm_tile;
 
-/// Whether elements of a type have bytes of their own in memory, and both LLVM
-/// and the targets know it.
-static bool isStorable(Type type) {
-  return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
-         type.isSignlessInteger(8) || type.isSignlessInteger(16) ||
-         type.isSignlessInteger(32) || type.isSignlessInteger(64);
-}
+/// The types of elements, for diagnostics.
+static constexpr llvm::StringLiteral kElements =
+    "f16, bf16, f32, f64, f8E4M3FN, f8E5M2";
 
 static LogicalResult checkOperands(KernelOp kernel) {
   for (BlockArgument arg : kernel.getBlock()->getArguments()) {
@@ -27,14 +25,13 @@ static LogicalResult checkOperands(KernelOp kernel) {
     auto memref = dyn_cast<MemRefType>(type);
     if (memref && !isStorable(memref.getElementType()))
       return kernel.emitOpError()
-             << "expects buffers of f16, bf16, f32, f64 or integers of 8, 16, "
-                "32 or 64 bits but operand #"
+             << "expects buffers of " << kElements
+             << " or integers of 1, 8, 16, 32 or 64 bits but operand #"
              << arg.getArgNumber() << " is " << type;
-    if (!memref && !isStorable(type) && !type.isIndex() &&
-        !type.isSignlessInteger(1))
+    if (!memref && !isStorable(type) && !type.isIndex())
       return kernel.emitOpError()
-             << "expects scalars of f16, bf16, f32, f64, index or integers of "
-                "1, 8, 16, 32 or 64 bits but operand #"
+             << "expects scalars of " << kElements
+             << ", index or integers of 1, 8, 16, 32 or 64 bits but operand #"
              << arg.getArgNumber() << " is " << type;
   }
   return success();
@@ -45,20 +42,24 @@ static LogicalResult checkBody(KernelOp kernel, ::norm::ProgramFacts &facts) {
   WalkResult walk = kernel.getBody().walk([&](Operation *op) -> WalkResult {
     if (auto hold = dyn_cast<HoldOp>(op)) {
       Type element = hold.getValue().getType().getElementType();
-      if (!isStorable(element) && !element.isSignlessInteger(1))
+      if (!isStorable(element))
         return op->emitOpError()
-               << "expects f16, bf16, f32, f64 or integers of 1, 8, 16, 32 or "
-                  "64 bits to keep but got "
+               << "expects " << kElements
+               << " or integers of 1, 8, 16, 32 or 64 bits to keep but got "
                << element;
-      facts.heldBytes += (element.getIntOrFloatBitWidth() + 7) / 8;
+      facts.slotBytes += (element.getIntOrFloatBitWidth() + 7) / 8;
     } else if (auto phase = dyn_cast<PhaseOp>(op)) {
       facts.phases += phase.getNumResults() != 0;
-      for (Type type : phase.getResultTypes())
-        if (Type state = cast<PartialType>(type).getType(); !isStorable(state))
+      for (Type type : phase.getResultTypes()) {
+        auto partial = cast<PartialType>(type);
+        Type state = partial.getType();
+        if (!isStorable(state) || state.isInteger(1))
           return op->emitOpError()
                  << "expects reductions of f32, f64 or integers of 8, 16, 32 "
                     "or 64 bits but got "
                  << state;
+        facts.stateBytes += stateBytes(partial.getKind(), state);
+      }
     }
     return WalkResult::advance();
   });
@@ -73,7 +74,10 @@ LogicalResult mlir::norm::checkKernels(ModuleOp module,
     facts.columns = kernel.getColumns();
     facts.leaf = kernel.getOrder().getLeaf();
     facts.lanes = kernel.getOrder().getLanes();
-    facts.heldBytes = 0;
+    facts.inner = kernel.getOrder().getInner();
+    // What a chunk must divide is the verifier's to check.
+    facts.run = kernel.getSchedule().getVector();
+    facts.slotBytes = facts.stateBytes = 0;
     if (facts.columns > ::norm::maxColumns)
       return kernel.emitOpError() << "expects at most " << ::norm::maxColumns
                                   << " columns but got " << facts.columns;
@@ -100,15 +104,10 @@ LogicalResult mlir::norm::checkLaunches(ModuleOp module) {
     if (launch.getOperandTypes() != expected)
       return launch.emitOpError() << "expects operands of types " << expected
                                   << " but got " << launch.getOperandTypes();
-    if (launch.getColumns() != kernel.getColumns() ||
-        launch.getRowsOf() != kernel.getRowsOf() ||
-        launch.getColumnsOf() != kernel.getColumnsOf())
-      return launch.emitOpError()
-             << "expects columns " << kernel.getColumnsAttr().getInt()
-             << " of #" << kernel.getColumnsOf() << " and rows of #"
-             << kernel.getRowsOf() << ", as its kernel, but got "
-             << launch.getColumnsAttr().getInt() << " of #"
-             << launch.getColumnsOf() << " and #" << launch.getRowsOf();
+    if (launch.getSpace() != kernel.getSpace())
+      return launch.emitOpError() << "expects space " << kernel.getSpace()
+                                  << ", that of its kernel, but got "
+                                  << launch.getSpace();
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());

@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -41,6 +42,32 @@ KernelLowering::KernelLowering(OpBuilder &builder, KernelOp kernel)
   positions.resize(space.getNumDims());
   extents.resize(space.getNumDims());
   buffers.resize(kernel.getBlock()->getNumArguments());
+}
+
+KernelLowering::SliceValues KernelLowering::emitSlices(Value walked) {
+  if (plan.columns >= 0) {
+    int64_t count = plan.columns / kernel.getOrder().getInner();
+    return {i64(::norm::countSlices(count)), i64(::norm::sliceSize(count))};
+  }
+  Value whole =
+      arith::DivUIOp::create(b, loc, walked, i64(::norm::columnsPerSlice));
+  whole = arith::MaxUIOp::create(b, loc, whole, i64(1));
+  Value zeros = math::CountLeadingZerosOp::create(b, loc, whole);
+  Value power = arith::ShLIOp::create(
+      b, loc, i64(1), arith::SubIOp::create(b, loc, i64(63), zeros));
+  SliceValues result;
+  result.count =
+      arith::MinUIOp::create(b, loc, power, i64(::norm::maxSlices));
+  auto ceilDiv = [&](Value value, Value by) -> Value {
+    Value less = arith::SubIOp::create(b, loc, by, i64(1));
+    return arith::DivUIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, value, less), by);
+  };
+  Value step = i64(::norm::leafAcross * ::norm::lanesAcross);
+  Value some = arith::MaxUIOp::create(b, loc, walked, i64(1));
+  result.size = arith::MulIOp::create(
+      b, loc, ceilDiv(ceilDiv(some, result.count), step), step);
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,7 +325,7 @@ Value KernelLowering::emitLoadRow(LoadRowOp op) {
 }
 
 /// The positions of a chunk's elements on a dim.
-Value KernelLowering::emitIndex(IndexOp op, const Chunk &chunk) {
+Value KernelLowering::emitIndex(norm_tile::IndexOp op, const Chunk &chunk) {
   unsigned dim = op.getDim();
   if (!isAcross && llvm::is_contained(chunkDims, dim))
     return chunkIndex(dim, toI64(chunk.column));
@@ -355,11 +382,11 @@ LogicalResult KernelLowering::lowerWork(Value currentRow) {
       Value value = isa<RowsOp>(op) ? rows : columns;
       map.map(op.getResult(0),
               arith::IndexCastOp::create(b, loc, b.getIndexType(), value));
-    } else if (auto extent = dyn_cast<ExtentOp>(op)) {
+    } else if (auto extent = dyn_cast<norm_tile::ExtentOp>(op)) {
       map.map(extent.getResult(),
               arith::IndexCastOp::create(b, loc, b.getIndexType(),
                                          extentOf(extent.getDim())));
-    } else if (auto index = dyn_cast<IndexOp>(op)) {
+    } else if (auto index = dyn_cast<norm_tile::IndexOp>(op)) {
       unsigned dim = index.getDim();
       map.map(index.getResult(),
               isAcross ? chunkIndex(dim, chunkStart())
@@ -375,6 +402,39 @@ LogicalResult KernelLowering::lowerWork(Value currentRow) {
   return success();
 }
 
+Value KernelLowering::computeAgain(Value value, const Chunk &chunk,
+                                   IRMapping &again) {
+  if (Value known = again.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  // What isn't computed in a phase is the row's.
+  auto phase = op ? dyn_cast<PhaseOp>(op->getParentOp()) : PhaseOp();
+  if (!phase)
+    return map.lookup(value);
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    again.map(value, emitLoad(load, chunk));
+  } else if (auto held = dyn_cast<HeldOp>(op)) {
+    again.map(value, computeAgain(held, chunk, again));
+  } else if (auto index = dyn_cast<norm_tile::IndexOp>(op)) {
+    again.map(value, emitIndex(index, chunk));
+  } else {
+    for (Value operand : op->getOperands())
+      again.map(operand, computeAgain(operand, chunk, again));
+    b.clone(*op, again);
+  }
+  return again.lookup(value);
+}
+
+Value KernelLowering::computeAgain(HeldOp op, const Chunk &chunk,
+                                   IRMapping &again) {
+  Value result;
+  kernel.walk([&](HoldOp hold) {
+    if (hold.getSlot() == op.getSlot())
+      result = computeAgain(hold.getValue(), chunk, again);
+  });
+  return result;
+}
+
 FailureOr<SmallVector<Value>>
 KernelLowering::lowerChunk(PhaseOp phase, const Chunk &chunk) {
   map.map(phase.getBlock()->getArgument(0), chunk.column);
@@ -388,7 +448,7 @@ KernelLowering::lowerChunk(PhaseOp phase, const Chunk &chunk) {
       emitHold(hold, map.lookup(hold.getValue()), chunk);
     else if (auto held = dyn_cast<HeldOp>(op))
       map.map(held.getResult(), emitHeld(held, chunk));
-    else if (auto index = dyn_cast<IndexOp>(op))
+    else if (auto index = dyn_cast<norm_tile::IndexOp>(op))
       map.map(index.getResult(), emitIndex(index, chunk));
     else if (isa<NormTileDialect>(op.getDialect()))
       return op.emitOpError("has no lowering in a phase");

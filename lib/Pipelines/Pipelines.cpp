@@ -60,9 +60,14 @@ void mlir::norm::buildGPUPipeline(OpPassManager &pm) {
   pm.addPass(createConvertNormTileToGPUPass());
 }
 
+void mlir::norm::buildHandWrittenPipeline(OpPassManager &pm) {
+  pm.addNestedPass<gpu::GPUModuleOp>(createNormUnpackKernelMemRefsPass());
+}
+
 void mlir::norm::buildNVVMPipeline(OpPassManager &pm,
                                    const PipelineOptions &options) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createNormExpandUnitBarriersPass());
   NormLegalizeMathPassOptions math;
   math.target = options.target;
   kernels.addPass(createNormLegalizeMathPass(math));

@@ -140,6 +140,9 @@ Element reference::add(Element a, Element b) {
   Element special;
   if (isSpecial(a, b, special))
     return special;
+  // What a finite addend may be makes no difference beside an infinity.
+  if (std::isinf(a.value) || std::isinf(b.value))
+    return {a.value + b.value, 0};
   return {a.value + b.value, a.bound + b.bound};
 }
 

@@ -1,224 +1,313 @@
-//===- NamedOps.cpp - layer_norm, rms_norm and softmax --------------------===//
+//===- NamedOps.cpp - Named ops by their formulas -------------------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // Each op by the formula of its documentation. An implementation may form an
 // fma, so only the result is rounded; in between the bounds grow.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Evaluator.h"
-#include "Reductions.h"
-#include "ScalarOps.h"
-#include "norm/Dialect/Norm/IR/Norm.h"
+#include "NamedOps.h"
 
 using namespace mlir;
 using namespace ::norm;
 using namespace ::norm::reference;
 
-namespace {
-/// The rows of an op, and the type of its arithmetic.
-struct RowSpace {
-  int64_t rows = 1, columns = 1;
-  int64_t depth = 0;
-  DType type = DType::F32;
-};
-} // namespace
+//===----------------------------------------------------------------------===//
+// Rows
+//===----------------------------------------------------------------------===//
 
-static RowSpace rowSpaceOf(Operation *op, size_t axes, const Array &x) {
-  RowSpace space;
-  llvm::ArrayRef<int64_t> shape(x.shape);
-  space.rows = countElements(shape.drop_back(axes));
-  space.columns = countElements(shape.take_back(axes));
-  auto isF64 = [](Type type) { return dtypeOf(type) == DType::F64; };
-  if (llvm::any_of(op->getOperandTypes(), isF64) ||
-      isF64(op->getResult(0).getType()))
-    space.type = DType::F64;
-  // 16 bytes of the type of the arithmetic: no streamed input is wider.
-  space.depth = reductionDepth(space.columns, 16 / byteSize(space.type));
-  return space;
+RowSpace::RowSpace(Operation *op, const Array &x,
+                   llvm::ArrayRef<int64_t> shape,
+                   llvm::ArrayRef<int64_t> columnDims)
+    : shape(shape), x(x), columnDims(columnDims) {
+  int64_t rank = int64_t(shape.size());
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (llvm::is_contained(columnDims, dim)) {
+      columns *= shape[dim];
+      continue;
+    }
+    rows *= shape[dim];
+    rowDims.push_back(dim);
+    rowShape.push_back(shape[dim]);
+  }
+  for (auto [i, dim] : llvm::enumerate(columnDims))
+    isContiguous &= dim == rank - int64_t(columnDims.size()) + int64_t(i);
+  if (mlir::norm::usesF64(op))
+    type = DType::F64;
+  // 16 bytes of the type of the arithmetic: no streamed input is wider. Columns
+  // that aren't the last dims have an order of their own.
+  depth = isContiguous ? reductionDepth(columns, 16 / byteSize(type))
+                       : unorderedDepth(columns);
+  own = offsetsOf(rowMajorStrides(shape));
+  if (!isContiguous)
+    buffer = Array(x.type, {columns});
 }
 
-/// The only rounding of a result.
-static Element finish(DType type, const RowSpace &space, Element x) {
+/// The offsets of all points of some dims, in row-major order.
+static std::vector<int64_t> walk(llvm::ArrayRef<int64_t> shape,
+                                 llvm::ArrayRef<int64_t> strides,
+                                 llvm::ArrayRef<int64_t> dims) {
+  std::vector<int64_t> offsets{0};
+  for (int64_t dim : dims) {
+    std::vector<int64_t> next;
+    next.reserve(offsets.size() * shape[dim]);
+    for (int64_t offset : offsets)
+      for (int64_t i = 0; i < shape[dim]; ++i)
+        next.push_back(offset + i * strides[dim]);
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
+Offsets RowSpace::offsetsOf(llvm::ArrayRef<int64_t> strides) const {
+  return {walk(shape, strides, rowDims), walk(shape, strides, columnDims)};
+}
+
+Offsets RowSpace::positionsAlong(int64_t dim) const {
+  Shape strides(shape.size(), 0);
+  strides[dim] = 1;
+  return offsetsOf(strides);
+}
+
+Row RowSpace::row(int64_t r) {
+  if (isContiguous)
+    return rowOf(x, r, columns);
+  buffer.bound.clear();
+  for (int64_t c = 0; c < columns; ++c)
+    buffer.set(c, at(r, c));
+  return rowOf(buffer, 0, columns);
+}
+
+llvm::Expected<RowOperand>
+reference::alignedOperand(Operation *op, const RowSpace &space,
+                          llvm::StringRef name, const Array *array,
+                          llvm::ArrayRef<int64_t> dims) {
+  if (!array)
+    return RowOperand();
+  // Several dims may share an axis that a reshape split.
+  Shape strides(space.shape.size(), 0);
+  int64_t stride = 1;
+  for (int64_t dim : llvm::reverse(dims)) {
+    strides[dim] = stride;
+    stride *= space.shape[dim];
+  }
+  if (stride != array->size())
+    return errorAt(op, "expects '" + name + "' of " + llvm::Twine(stride) +
+                           " elements but got " + llvm::Twine(array->size()));
+  return RowOperand{array, space.offsetsOf(strides)};
+}
+
+llvm::Expected<RowOperand>
+reference::broadcastOperand(Operation *op, const RowSpace &space,
+                            llvm::StringRef name, Value value,
+                            const Array *array, llvm::ArrayRef<int64_t> axes) {
+  if (!array)
+    return RowOperand();
+  int64_t rank = int64_t(array->shape.size());
+  int64_t allAxes = int64_t(space.shape.size());
+  Shape own = rowMajorStrides(array->shape), strides(allAxes, 0);
+  auto type = cast<RankedTensorType>(value.getType());
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t fromLast = rank - i;
+    int64_t dim = rank <= int64_t(axes.size()) ? axes[axes.size() - fromLast]
+                                               : allAxes - fromLast;
+    if (type.getDimSize(i) == 1)
+      continue;
+    if (array->shape[i] != space.shape[dim])
+      return errorAt(op, "expects extent " + llvm::Twine(space.shape[dim]) +
+                             " at axis " + llvm::Twine(i) + " of '" + name +
+                             "' but got " + llvm::Twine(array->shape[i]));
+    strides[dim] = own[i];
+  }
+  return RowOperand{array, space.offsetsOf(strides)};
+}
+
+//===----------------------------------------------------------------------===//
+// Elements and rows
+//===----------------------------------------------------------------------===//
+
+Element reference::finish(DType type, const RowSpace &space, Element x) {
   return type == space.type ? overflowed(type, x) : rounded(type, x);
 }
 
-/// The values that scale and shift a row, or none.
-struct Affine {
-  const Array *scale = nullptr;
-  const Array *bias = nullptr;
-  Element offset;
-};
+Element reference::constantOf(const RowSpace &space, double value) {
+  return rounded(space.type, {value, 0});
+}
 
-/// `centred * rstd * (scale + offset) + bias` at column `column`.
-static Element applyAffine(const RowSpace &space, const Affine &affine,
-                           Element centred, Element rstd, int64_t column) {
+Element reference::applyAffine(const RowSpace &space, const Affine &affine,
+                               Element centred, Element rstd, int64_t r,
+                               int64_t c) {
   DType type = space.type;
   Element y = loose(type, multiply(centred, rstd));
   if (affine.scale) {
-    Element scale = affine.scale->at(column);
+    Element scale = affine.scale.at(r, c);
     if (affine.offset.value != 0)
       scale = loose(type, add(scale, affine.offset));
     y = loose(type, multiply(y, scale));
   }
   if (affine.bias)
-    y = loose(type, add(y, affine.bias->at(column)));
+    y = loose(type, add(y, affine.bias.at(r, c)));
   return y;
 }
 
-/// `1 / sqrt(sum / N + eps)`, of a sum that isn't negative.
-static Element reciprocalRoot(const RowSpace &space, Element sum, double eps) {
+Element reference::meanOf(const RowSpace &space, Element sum) {
+  Element count = constantOf(space, double(space.columns));
+  return nonNegative(loose(space.type, divide(sum, count)));
+}
+
+Element reference::reciprocalRoot(const RowSpace &space, Element variance,
+                                  double eps) {
   DType type = space.type;
-  Element count = rounded(type, {double(space.columns), 0});
-  Element mean = nonNegative(loose(type, divide(sum, count)));
-  Element shifted = loose(type, add(mean, rounded(type, {eps, 0})));
-  Element root = loose(type, squareRoot(nonNegative(shifted)));
+  Element shifted = loose(type, add(variance, constantOf(space, eps)));
+  if (!variance.isUnknown() && variance.low() >= 0)
+    shifted = nonNegative(shifted);
+  Element root = loose(type, squareRoot(shifted));
   return loose(type, divide({1, 0}, root));
 }
 
-/// Whether the row certainly holds a NaN or an infinity.
-static bool holdsNonFinite(Row row) {
+Element reference::sumOfSquares(const RowSpace &space, Row row) {
+  Array squares(space.type, {space.columns});
+  for (int64_t c = 0; c < space.columns; ++c)
+    squares.set(c, nonNegative(loose(space.type, square(row.at(c)))));
+  return nonNegative(
+      sum(space.type, rowOf(squares, 0, space.columns), space.depth));
+}
+
+bool reference::holdsNonFinite(Row row) {
   for (int64_t i = 0, e = row.size(); i < e; ++i)
     if (!row.at(i).isUnknown() && !std::isfinite(row.value[i]))
       return true;
   return false;
 }
 
-static Element roundedOffset(const RowSpace &space, const APFloat &offset) {
-  return rounded(space.type, {offset.convertToDouble(), 0});
-}
-
-/// A result with the extents of the leading axes.
-static Array rowResult(Value value, const Array &x, size_t axes) {
-  return Array(*dtypeOf(value.getType()),
-               llvm::ArrayRef<int64_t>(x.shape).drop_back(axes));
-}
-
-/// Fails unless `operand` has the extents of the normalized axes.
-static llvm::Error checkColumns(Operation *op, llvm::StringRef name,
-                                const Array *operand, const Array &x,
-                                size_t axes) {
-  if (!operand || llvm::ArrayRef<int64_t>(operand->shape) ==
-                      llvm::ArrayRef<int64_t>(x.shape).take_back(axes))
-    return llvm::Error::success();
-  return errorAt(op, "expects '" + name + "' of the extents of the " +
-                         "normalized axes");
-}
-
-static llvm::Expected<Arrays> layerNorm(mlir::norm::LayerNormOp op,
-                                        llvm::ArrayRef<const Array *> in) {
-  const Array &x = *in[0];
-  size_t axes = op.getAxes().size(), next = 1;
-  RowSpace space = rowSpaceOf(op, axes, x);
-  Affine affine;
-  affine.scale = op.getScale() ? in[next++] : nullptr;
-  affine.bias = op.getBias() ? in[next++] : nullptr;
-  affine.offset = roundedOffset(space, op.getOffset());
-  if (llvm::Error error = checkColumns(op, "scale", affine.scale, x, axes))
-    return std::move(error);
-  if (llvm::Error error = checkColumns(op, "bias", affine.bias, x, axes))
-    return std::move(error);
-
-  DType type = *dtypeOf(op.getY().getType());
-  Arrays results{Array(type, x.shape)};
-  Array means, rstds;
-  if (op.getMean())
-    means = rowResult(op.getMean(), x, axes);
-  if (op.getRstd())
-    rstds = rowResult(op.getRstd(), x, axes);
-  double eps = op.getEps().convertToDouble();
+MomentResults reference::normalizeByMoments(RowSpace &space,
+                                            const Affine &affine, double eps,
+                                            DType yType) {
+  MomentResults results{Array(yType, space.shape),
+                        Array(space.type, space.rowShape),
+                        Array(space.type, space.rowShape),
+                        Array(space.type, space.rowShape)};
   for (int64_t r = 0; r < space.rows; ++r) {
-    Row row = rowOf(x, r, space.columns);
+    Row row = space.row(r);
     Moments found = moments(space.type, row, space.depth, MomentsForm::Any);
-    Element rstd = reciprocalRoot(space, found.m2, eps);
-    if (op.getMean())
-      means.set(r, found.mean);
-    if (op.getRstd())
-      rstds.set(r, rstd);
+    Element rstd = reciprocalRoot(space, meanOf(space, found.m2), eps);
+    results.mean.set(r, found.mean);
+    results.m2.set(r, found.m2);
+    results.rstd.set(r, rstd);
     bool isLost = holdsNonFinite(row);
     for (int64_t c = 0; c < space.columns; ++c) {
       Element y{kNaN, 0};
       if (!isLost)
         y = applyAffine(space, affine,
                         loose(space.type, subtract(row.at(c), found.mean)),
-                        rstd, c);
-      results[0].set(r * space.columns + c, finish(type, space, y));
+                        rstd, r, c);
+      results.y.set(space.offset(r, c), finish(yType, space, y));
     }
   }
+  return results;
+}
+
+//===----------------------------------------------------------------------===//
+// layer_norm, rms_norm and l2_normalize
+//===----------------------------------------------------------------------===//
+
+static llvm::Expected<Arrays> layerNorm(mlir::norm::LayerNormOp op,
+                                        llvm::ArrayRef<const Array *> in) {
+  const Array &x = *in[0];
+  size_t next = 1;
+  RowSpace space(op, x, x.shape, op.getAxes());
+  Affine affine;
+  affine.offset = constantOf(space, op.getOffset().convertToDouble());
+  auto scale = broadcastOperand(op, space, "scale", op.getScale(),
+                                op.getScale() ? in[next++] : nullptr,
+                                op.getAxes());
+  if (!scale)
+    return scale.takeError();
+  affine.scale = std::move(*scale);
+  auto bias =
+      broadcastOperand(op, space, "bias", op.getBias(),
+                       op.getBias() ? in[next++] : nullptr, op.getAxes());
+  if (!bias)
+    return bias.takeError();
+  affine.bias = std::move(*bias);
+
+  MomentResults found =
+      normalizeByMoments(space, affine, op.getEps().convertToDouble(),
+                         elementTypeOf(op.getY()));
+  Arrays results{std::move(found.y)};
   if (op.getMean())
-    results.push_back(std::move(means));
+    results.push_back(std::move(found.mean));
   if (op.getRstd())
-    results.push_back(std::move(rstds));
+    results.push_back(std::move(found.rstd));
   return results;
 }
 
 static llvm::Expected<Arrays> rmsNorm(mlir::norm::RmsNormOp op,
                                       llvm::ArrayRef<const Array *> in) {
   const Array &x = *in[0];
-  size_t axes = op.getAxes().size();
-  RowSpace space = rowSpaceOf(op, axes, x);
+  RowSpace space(op, x, x.shape, op.getAxes());
   Affine affine;
-  affine.scale = op.getScale() ? in[1] : nullptr;
-  affine.offset = roundedOffset(space, op.getOffset());
-  if (llvm::Error error = checkColumns(op, "scale", affine.scale, x, axes))
-    return std::move(error);
+  affine.offset = constantOf(space, op.getOffset().convertToDouble());
+  auto scale =
+      broadcastOperand(op, space, "scale", op.getScale(),
+                       op.getScale() ? in[1] : nullptr, op.getAxes());
+  if (!scale)
+    return scale.takeError();
+  affine.scale = std::move(*scale);
 
-  DType type = *dtypeOf(op.getY().getType());
+  DType type = elementTypeOf(op.getY());
   Arrays results{Array(type, x.shape)};
-  Array rstds;
-  if (op.getRstd())
-    rstds = rowResult(op.getRstd(), x, axes);
+  Array rstds(space.type, space.rowShape);
   double eps = op.getEps().convertToDouble();
-  Array squares(space.type, {space.columns});
   for (int64_t r = 0; r < space.rows; ++r) {
-    Row row = rowOf(x, r, space.columns);
-    squares.bound.clear();
-    for (int64_t c = 0; c < space.columns; ++c)
-      squares.set(c, nonNegative(loose(space.type, square(row.at(c)))));
-    Element total =
-        sum(space.type, rowOf(squares, 0, space.columns), space.depth);
-    Element rstd = reciprocalRoot(space, nonNegative(total), eps);
-    if (op.getRstd())
-      rstds.set(r, rstd);
+    Row row = space.row(r);
+    Element mean = meanOf(space, sumOfSquares(space, row));
+    Element rstd = reciprocalRoot(space, mean, eps);
+    rstds.set(r, rstd);
     for (int64_t c = 0; c < space.columns; ++c)
       results[0].set(
-          r * space.columns + c,
-          finish(type, space, applyAffine(space, affine, row.at(c), rstd, c)));
+          space.offset(r, c),
+          finish(type, space,
+                 applyAffine(space, affine, row.at(c), rstd, r, c)));
   }
   if (op.getRstd())
     results.push_back(std::move(rstds));
   return results;
 }
 
-static llvm::Expected<Arrays> softmax(mlir::norm::SoftmaxOp op,
-                                      llvm::ArrayRef<const Array *> in) {
-  const Array &x = *in[0];
-  RowSpace space = rowSpaceOf(op, op.getAxes().size(), x);
-  DType type = *dtypeOf(op.getY().getType());
+static Arrays l2Normalize(mlir::norm::L2NormalizeOp op, const Array &x) {
+  RowSpace space(op, x, x.shape, op.getAxes());
+  DType type = elementTypeOf(op.getY());
   Arrays results{Array(type, x.shape)};
-  auto exponential = [](double v) { return std::exp(v); };
+  Element least = constantOf(space, op.getEps().convertToDouble());
   for (int64_t r = 0; r < space.rows; ++r) {
-    Row row = rowOf(x, r, space.columns);
-    Element max = extremum(maximum, row, {-kInfinity, 0});
-    Element total = sumOfExponentials(space.type, row, max, space.depth);
-    for (int64_t c = 0; c < space.columns; ++c) {
-      Element distance = loose(space.type, subtract(row.at(c), max));
-      Element term = nonNegative(
-          approximated(space.type, monotone(exponential, distance), kExpUlps));
-      Element y = loose(space.type, divide(term, total));
-      results[0].set(r * space.columns + c, finish(type, space, y));
-    }
+    Row row = space.row(r);
+    Element length = loose(space.type, squareRoot(sumOfSquares(space, row)));
+    Element inverse = loose(space.type, divide({1, 0}, maximum(length, least)));
+    for (int64_t c = 0; c < space.columns; ++c)
+      results[0].set(space.offset(r, c),
+                     finish(type, space,
+                            loose(space.type,
+                                  multiply(row.at(c), inverse))));
   }
   return results;
 }
 
+//===----------------------------------------------------------------------===//
+// Dispatch
+//===----------------------------------------------------------------------===//
+
 bool reference::isNamedOp(Operation *op) {
   return isa<mlir::norm::LayerNormOp, mlir::norm::RmsNormOp,
-             mlir::norm::SoftmaxOp>(op);
+             mlir::norm::L2NormalizeOp, mlir::norm::SoftmaxOp,
+             mlir::norm::LogSoftmaxOp, mlir::norm::LogSumExpOp,
+             mlir::norm::GroupNormOp, mlir::norm::InstanceNormOp,
+             mlir::norm::BatchNormOp>(op);
 }
 
 llvm::Expected<Arrays>
@@ -230,7 +319,19 @@ reference::evaluateNamedOp(Operation *op, llvm::ArrayRef<const Array *> in) {
     return layerNorm(layer, in);
   if (auto rms = dyn_cast<mlir::norm::RmsNormOp>(op))
     return rmsNorm(rms, in);
+  if (auto l2 = dyn_cast<mlir::norm::L2NormalizeOp>(op))
+    return l2Normalize(l2, *in[0]);
   if (auto soft = dyn_cast<mlir::norm::SoftmaxOp>(op))
-    return softmax(soft, in);
+    return evaluateSoftmax(soft, in);
+  if (auto logSoft = dyn_cast<mlir::norm::LogSoftmaxOp>(op))
+    return evaluateLogSoftmax(logSoft, *in[0]);
+  if (auto logSum = dyn_cast<mlir::norm::LogSumExpOp>(op))
+    return evaluateLogSumExp(logSum, *in[0]);
+  if (auto group = dyn_cast<mlir::norm::GroupNormOp>(op))
+    return evaluateGroupNorm(group, in);
+  if (auto instance = dyn_cast<mlir::norm::InstanceNormOp>(op))
+    return evaluateInstanceNorm(instance, in);
+  if (auto batch = dyn_cast<mlir::norm::BatchNormOp>(op))
+    return evaluateBatchNorm(batch, in);
   return errorAt(op, "can't be evaluated by the reference");
 }

@@ -108,7 +108,7 @@ struct Association {
   int64_t depth(int64_t count, bool isInner) const {
     // Over leading dims the association isn't that of a row.
     if (!isInner)
-      return std::max<int64_t>(std::min(count - 1, 64 + count / 1024), 0);
+      return unorderedDepth(count);
     if (!lanes)
       return reductionDepth(count, leaf);
     int64_t perLane = (count + leaf * *lanes - 1) / (leaf * *lanes);

@@ -19,6 +19,10 @@ int64_t reference::reductionDepth(int64_t count, int64_t leaf) {
   return std::max<int64_t>(std::min(count - 1, halvings + perLane), 0);
 }
 
+int64_t reference::unorderedDepth(int64_t count) {
+  return std::max<int64_t>(std::min(count - 1, 64 + count / 1024), 0);
+}
+
 namespace {
 /// A sum with Neumaier's correction, as good as in twice the precision.
 class CompensatedSum {

@@ -21,6 +21,10 @@ namespace norm::reference {
 /// their leaves one after the other, and 16 levels of halving in all.
 int64_t reductionDepth(int64_t count, int64_t leaf);
 
+/// The same where the elements are not the last dims of an array, and lanes may
+/// walk across it.
+int64_t unorderedDepth(int64_t count);
+
 /// The sum in `type`; -0.0 of no element.
 Element sum(DType type, Row row, int64_t depth);
 

@@ -97,6 +97,7 @@ llvm::Error DeviceContext::readProperties() {
       {kGlobalMemoryBusWidth, &props.busWidth},
       {kL2CacheSize, &props.l2Bytes},
       {kMaxSharedMemoryPerBlockOptin, &props.sharedBytes},
+      {kCooperativeLaunch, &props.cooperative},
   };
   for (auto [attribute, value] : attributes)
     if (llvm::Error error =

@@ -25,6 +25,7 @@ struct DeviceProperties {
   int l2Bytes = 0;
   int sharedBytes = 0; ///< most that one CTA may ask for
   int driver = 0;      ///< cuDriverGetVersion
+  int cooperative = 0; ///< 1: cooperative launches
 };
 
 /// The primary context of one device and one stream in it, shared by all that

@@ -7,6 +7,7 @@
 
 #include "norm/Runtime/CudaDevice.h"
 #include "CudaContext.h"
+#include "Workspace.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -27,6 +28,8 @@ struct CudaVariant {
   Function function = nullptr;
   int registers = 0;
   int localBytes = 0;
+  /// CTAs that the device holds at once, where they share rows; else 0.
+  uint64_t residentCtas = 0;
 };
 
 /// A module and its kernels' functions, `[kernel][variant]`.
@@ -39,13 +42,15 @@ struct CudaCode {
 class CudaLaunch final : public PreparedLaunch {
 public:
   CudaLaunch(std::shared_ptr<const CudaCode> code, const Manifest &manifest,
-             LaunchPlan plan, std::vector<std::unique_ptr<CudaBuffer>> owned)
-      : code(std::move(code)), manifest(manifest), owned(std::move(owned)) {
+             LaunchPlan plan, std::vector<std::unique_ptr<CudaBuffer>> owned,
+             std::shared_ptr<WorkspaceMemory> workspace)
+      : code(std::move(code)), manifest(manifest), owned(std::move(owned)),
+        workspace(std::move(workspace)) {
     launchPlan = std::move(plan);
   }
 
   llvm::Error run() override {
-    if (llvm::Error error = code->context->makeCurrent())
+    if (llvm::Error error = clearCounters())
       return error;
     for (KernelLaunch &kernel : launchPlan.kernels)
       if (llvm::Error error = enqueue(kernel))
@@ -58,27 +63,46 @@ public:
     KernelLaunch &kernel = launchPlan.kernels[index];
     if (kernel.empty())
       return Timing{{0.0}};
-    return timeOnStream(code->context, kernel.minimalBytes, options,
-                        [&] { return enqueue(kernel); });
+    if (llvm::Error error = clearCounters())
+      return error;
+    llvm::Expected<Timing> timing =
+        timeOnStream(code->context, kernel.minimalBytes, options,
+                     [&] { return enqueue(kernel); });
+    if (!timing)
+      workspace->invalidate();
+    return timing;
   }
 
 private:
+  llvm::Error clearCounters();
   llvm::Error enqueue(KernelLaunch &kernel);
   llvm::Error launch(const Variant &variant, Function function, unsigned grid,
-                     void **params);
+                     bool isCooperative, void **params);
 
   std::shared_ptr<const CudaCode> code;
   Manifest manifest;
   std::vector<std::unique_ptr<CudaBuffer>> owned;
+  std::shared_ptr<WorkspaceMemory> workspace;
 };
+
+llvm::Error CudaLaunch::clearCounters() {
+  const DeviceContext &context = *code->context;
+  if (llvm::Error error = context.makeCurrent())
+    return error;
+  return workspace->enter(launchPlan, [&](uint64_t address, uint64_t bytes) {
+    const Driver &cu = context.driver();
+    return cu.check(
+        cu.memsetD8Async(address, 0, size_t(bytes), context.stream()),
+        "cuMemsetD8Async");
+  });
+}
 
 llvm::Error CudaLaunch::enqueue(KernelLaunch &kernel) {
   if (kernel.empty())
     return llvm::Error::success();
   const Variant &variant =
       manifest.kernels[kernel.kernel].variants[kernel.variant];
-  // Clusters of `cluster` CTAs each do `rowsPerCta` rows together.
-  uint64_t groups = (uint64_t(kernel.rows) - 1) / variant.rowsPerCta + 1;
+  uint64_t groups = kernel.groups;
   if (groups > kMaxGrid / variant.cluster)
     return llvm::createStringError(
         "kernel '" + variant.symbol + "': expects a grid of at most " +
@@ -87,49 +111,57 @@ llvm::Error CudaLaunch::enqueue(KernelLaunch &kernel) {
   llvm::SmallVector<void *, 16> params;
   for (uint64_t &slot : kernel.params)
     params.push_back(&slot);
-  return launch(variant, code->kernels[kernel.kernel][kernel.variant].function,
-                unsigned(groups * variant.cluster), params.data());
+  llvm::Error error = launch(
+      variant, code->kernels[kernel.kernel][kernel.variant].function,
+      unsigned(groups * variant.cluster), kernel.split > 1, params.data());
+  if (error)
+    workspace->invalidate();
+  return error;
 }
 
 llvm::Error CudaLaunch::launch(const Variant &variant, Function function,
-                               unsigned grid, void **params) {
+                               unsigned grid, bool isCooperative,
+                               void **params) {
   const Driver &cu = code->context->driver();
+  cuda::Stream stream = code->context->stream();
+  unsigned shared = unsigned(variant.dynamicShared);
   if (!cu.launchKernelEx) {
     if (variant.cluster > 1)
       return llvm::createStringError(
           "kernel '" + variant.symbol +
           "': expects a driver with clusters (CUDA 11.8) but got " +
           llvm::Twine(code->context->properties().driver));
+    if (isCooperative)
+      return cu.check(cu.launchCooperative(function, grid, 1, 1, variant.block,
+                                           1, 1, shared, stream, params),
+                      "cuLaunchCooperativeKernel of '" + variant.symbol + "'");
     return cu.check(cu.launchKernel(function, grid, 1, 1, variant.block, 1, 1,
-                                    unsigned(variant.dynamicShared),
-                                    code->context->stream(), params, nullptr),
+                                    shared, stream, params, nullptr),
                     "cuLaunchKernel of '" + variant.symbol + "'");
   }
-  LaunchAttribute cluster;
-  std::memset(&cluster, 0, sizeof(cluster));
-  cluster.id = kLaunchClusterDimension;
-  cluster.value.clusterDim = {variant.cluster, 1, 1};
-  bool clustered = variant.cluster > 1;
-  LaunchConfig config = {grid,
-                         1,
-                         1,
-                         variant.block,
-                         1,
-                         1,
-                         unsigned(variant.dynamicShared),
-                         code->context->stream(),
-                         clustered ? &cluster : nullptr,
-                         clustered ? 1u : 0u};
+  LaunchAttribute attributes[2];
+  std::memset(attributes, 0, sizeof(attributes));
+  unsigned count = 0;
+  if (variant.cluster > 1) {
+    attributes[count].id = kLaunchClusterDimension;
+    attributes[count++].value.clusterDim = {variant.cluster, 1, 1};
+  }
+  if (isCooperative) {
+    attributes[count].id = kLaunchCooperative;
+    attributes[count++].value.cooperative = 1;
+  }
+  LaunchConfig config = {grid,          1,      1,
+                         variant.block, 1,      1,
+                         shared,        stream, count ? attributes : nullptr,
+                         count};
   return cu.check(cu.launchKernelEx(&config, function, params, nullptr),
                   "cuLaunchKernelEx of '" + variant.symbol + "'");
 }
 
 class CudaExecutable final : public Executable {
 public:
-  CudaExecutable(Manifest manifest, std::shared_ptr<const CudaCode> code,
-                 std::unique_ptr<CudaBuffer> workspace)
-      : Executable(std::move(manifest)), code(std::move(code)),
-        workspace(std::move(workspace)) {}
+  CudaExecutable(Manifest manifest, std::shared_ptr<const CudaCode> code)
+      : Executable(std::move(manifest)), code(std::move(code)) {}
 
   llvm::Expected<std::unique_ptr<PreparedLaunch>>
   prepare(llvm::ArrayRef<BoundArgument> arguments) override;
@@ -149,30 +181,46 @@ private:
   llvm::Error synchronize() override {
     if (llvm::Error error = code->context->makeCurrent())
       return error;
-    return code->context->synchronize();
+    llvm::Error error = code->context->synchronize();
+    if (error)
+      pool.invalidate();
+    return error;
   }
 
   std::shared_ptr<const CudaCode> code;
-  std::unique_ptr<CudaBuffer> workspace;
+  WorkspacePool pool;
 };
 
 llvm::Expected<std::unique_ptr<PreparedLaunch>>
 CudaExecutable::prepare(llvm::ArrayRef<BoundArgument> arguments) {
   std::vector<std::unique_ptr<CudaBuffer>> owned;
+  std::shared_ptr<WorkspaceMemory> workspace;
+  auto allocate = [&](uint64_t bytes) {
+    return CudaBuffer::create(code->context, bytes, 0);
+  };
+  auto temporary = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+    if (llvm::Error error = allocate(bytes).moveInto(owned.emplace_back()))
+      return error;
+    return owned.back()->address();
+  };
+  auto shared = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+    if (llvm::Error error = pool.get(bytes, allocate).moveInto(workspace))
+      return error;
+    return workspace->address();
+  };
+  auto residentCtas = [&](unsigned kernel, unsigned variant) {
+    return code->kernels[kernel][variant].residentCtas;
+  };
+  LaunchResources resources;
+  resources.temporary = temporary;
+  resources.workspace = shared;
+  resources.residentCtas = residentCtas;
   llvm::Expected<LaunchPlan> plan =
-      planLaunch(description, arguments, workspace->address(),
-                 [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-                   llvm::Expected<std::unique_ptr<CudaBuffer>> buffer =
-                       CudaBuffer::create(code->context, bytes, 0);
-                   if (!buffer)
-                     return buffer.takeError();
-                   owned.push_back(std::move(*buffer));
-                   return owned.back()->address();
-                 });
+      planLaunch(description, arguments, resources);
   if (!plan)
     return plan.takeError();
   return std::make_unique<CudaLaunch>(code, description, std::move(*plan),
-                                      std::move(owned));
+                                      std::move(owned), std::move(workspace));
 }
 
 class CudaDevice final : public Device {
@@ -214,6 +262,8 @@ private:
   llvm::Error checkTarget(const Manifest &manifest) const;
   llvm::Expected<CudaVariant> loadVariant(const LoadedModule &module,
                                           const Variant &variant);
+  llvm::Expected<uint64_t> countResident(const Variant &variant,
+                                         Function function);
 
   unsigned ordinal;
   std::shared_ptr<DeviceContext> context;
@@ -345,7 +395,29 @@ llvm::Expected<CudaVariant> CudaDevice::loadVariant(const LoadedModule &module,
   if (variant.cluster > kPortableCluster)
     if (llvm::Error error = set(kNonPortableClusterSizeAllowed, 1))
       return error;
+  if (variant.split != 1)
+    if (llvm::Error error = countResident(variant, loaded.function)
+                                .moveInto(loaded.residentCtas))
+      return error;
   return loaded;
+}
+
+/// How many CTAs the device holds at once; 0 without cooperative launches.
+llvm::Expected<uint64_t> CudaDevice::countResident(const Variant &variant,
+                                                   Function function) {
+  const Driver &cu = context->driver();
+  const DeviceProperties &props = context->properties();
+  if (!props.cooperative)
+    return 0;
+  int perMultiprocessor = 0;
+  if (llvm::Error error = cu.check(
+          cu.occupancy(&perMultiprocessor, function, int(variant.block),
+                       size_t(variant.dynamicShared)),
+          "cuOccupancyMaxActiveBlocksPerMultiprocessor of '" + variant.symbol +
+              "'"))
+    return error;
+  return uint64_t(std::max(perMultiprocessor, 0)) *
+         uint64_t(std::max(props.multiprocessors, 0));
 }
 
 llvm::Expected<std::unique_ptr<Executable>>
@@ -366,14 +438,7 @@ CudaDevice::load(llvm::StringRef image, const Manifest &manifest) {
                                   .moveInto(variants.emplace_back()))
         return error;
   }
-  llvm::Expected<std::unique_ptr<CudaBuffer>> workspace =
-      CudaBuffer::create(context, manifest.workspace.bytes, 0);
-  if (!workspace)
-    return workspace.takeError();
-  if (llvm::Error error = fill(**workspace, 0))
-    return error;
-  return std::make_unique<CudaExecutable>(manifest, std::move(code),
-                                          std::move(*workspace));
+  return std::make_unique<CudaExecutable>(manifest, std::move(code));
 }
 
 llvm::Expected<CopyRate> CudaDevice::measureCopyRate(uint64_t bytes) {

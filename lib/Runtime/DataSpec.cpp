@@ -49,13 +49,18 @@ private:
       return placed.takeError();
     if (*placed)
       return llvm::Error::success();
+    if (key == "dtype") {
+      spec.dtype = parseDType(value);
+      return spec.dtype ? llvm::Error::success()
+                        : unexpected("an element type for dtype", value);
+    }
     if (spec.kind == DataSpec::Kind::Random)
       return readRandom(key, value);
     if (spec.kind == DataSpec::Kind::Constant && key == "value") {
       valueSeen = true;
       return readNumber(value, key, spec.value);
     }
-    return unexpected("option pitch or offset", key);
+    return unexpected("option dtype, pitch or offset", key);
   }
 
   llvm::Error readRandom(llvm::StringRef key, llvm::StringRef value) {
@@ -78,7 +83,7 @@ private:
       if (key == name)
         return readNumber(value, key, *target);
     return unexpected(
-        "option seed, dist, mean, std, low, high, pitch or offset", key);
+        "option seed, dist, mean, std, low, high, dtype, pitch or offset", key);
   }
 
   DataSpec &spec;
@@ -152,7 +157,9 @@ llvm::Expected<DataSpec> DataSpec::parse(llvm::StringRef text) {
   text.split(parts, ':');
   llvm::StringRef form = parts.front();
   bool zeros = form == "zeros", ones = form == "ones", full = form == "full";
-  bool generated = zeros || ones || full || form == "random" || form == "iota";
+  bool empty = form == "empty";
+  bool generated = zeros || ones || full || empty || form == "random" ||
+                   form == "iota";
   if (!generated) {
     if (parts.size() == 1 && !text.empty() && !text.getAsDouble(spec.value)) {
       spec.kind = Kind::Scalar;
@@ -163,8 +170,8 @@ llvm::Expected<DataSpec> DataSpec::parse(llvm::StringRef text) {
     while (file < parts.size() && !parts[file].ends_with(".npy"))
       ++file;
     if (file == parts.size())
-      return unexpected("a .npy file, random:, ones:, zeros:, full:, iota: or "
-                        "a number",
+      return unexpected("a .npy file, random:, ones:, zeros:, full:, iota:, "
+                        "empty: or a number",
                         text);
     spec.kind = Kind::File;
     const char *end = parts[file].end();
@@ -177,6 +184,7 @@ llvm::Expected<DataSpec> DataSpec::parse(llvm::StringRef text) {
   }
   spec.kind = form == "random" ? Kind::Random
               : form == "iota" ? Kind::Iota
+              : empty          ? Kind::Empty
                                : Kind::Constant;
   spec.value = ones ? 1.0 : 0.0;
   if (parts.size() < 2)
@@ -188,21 +196,26 @@ llvm::Expected<DataSpec> DataSpec::parse(llvm::StringRef text) {
     return error;
   if (reader.sawValue() != full)
     return full ? unexpected("option value for full:", text)
-                : unexpected("option pitch or offset", "value");
+                : unexpected("option dtype, pitch or offset", "value");
   return spec;
 }
 
-llvm::Expected<HostTensor> DataSpec::make(DType dtype, Workers &workers) const {
+llvm::Expected<HostTensor> DataSpec::make(DType type, Workers &workers) const {
   if (kind == Kind::Scalar)
     return unexpected("a tensor", "a number");
+  if (kind == Kind::Empty)
+    return unexpected("data", "empty:" + printShape(shape));
+  if (dtype && *dtype != type)
+    return llvm::createStringError("expects " + name(type) + " but got " +
+                                   name(*dtype));
   if (kind == Kind::File) {
     llvm::Expected<NpyFile> file = NpyFile::open(path);
     if (!file)
       return file.takeError();
-    return file->tensor(dtype, placement, workers);
+    return file->tensor(type, placement, workers);
   }
   llvm::Expected<HostTensor> tensor =
-      HostTensor::create(dtype, shape, placement, workers);
+      HostTensor::create(type, shape, placement, workers);
   if (!tensor)
     return tensor;
   switch (kind) {
@@ -223,6 +236,7 @@ llvm::Expected<HostTensor> DataSpec::make(DType dtype, Workers &workers) const {
     fill(*tensor, workers, [&](int64_t index) { return double(index); });
     break;
   case Kind::File:
+  case Kind::Empty:
   case Kind::Scalar:
     break;
   }

@@ -38,9 +38,70 @@ static std::string byteOf(uint64_t offset, llvm::StringRef memory) {
   return "byte " + llvm::itostr(int64_t(offset)) + " of " + memory.str();
 }
 
+static std::string threadText(int64_t thread) {
+  return thread < 0 ? "several threads" : "thread " + llvm::itostr(thread);
+}
+
+/// `, but thread 5 wrote byte 8 of ... in 'llvm.store' at x.mlir:1:2 with no
+/// barrier between`.
+static std::string unordered(const KernelRun &kernel, const Race &race,
+                             llvm::StringRef byte) {
+  return ", but " + threadText(race.otherThread) +
+         (race.otherWrote ? " wrote " : " read ") + byte.str() + " in " +
+         kernel.where(race.otherSite) + " with no barrier between";
+}
+
 //===----------------------------------------------------------------------===//
 // Global memory
 //===----------------------------------------------------------------------===//
+
+/// `0x7f00, byte 16 of argument 0 'x'`.
+static std::string describeGlobal(const GlobalMemory &memory,
+                                  const ParamRegion &place, uint64_t offset) {
+  return hex(place.region->begin() + offset) + ", " +
+         byteOf(offset, memory.describe(place));
+}
+
+/// Compares an access with others of the CTA, where the kernel also writes.
+void Cta::noteGlobal(const Thread &thread, const MemoryAccess &access,
+                     const ParamRegion &place, uint64_t offset) {
+  if (place.shared < 0)
+    return;
+  std::optional<GlobalAccesses::Conflict> conflict =
+      accesses.access(uint32_t(place.shared), offset, access.bytes,
+                      access.isWrite, thread.index, access.site);
+  if (!conflict)
+    return;
+  report(&thread, FindingKind::GlobalRace, access.site, [&] {
+    const GlobalMemory &memory = *kernel.memory;
+    return verb(access) + describeGlobal(memory, place, offset) +
+           unordered(kernel, conflict->race,
+                     byteOf(conflict->byte, memory.describe(place)));
+  });
+}
+
+void emulated::reportRacesBetweenCtas(const KernelRun &kernel,
+                                      std::vector<AccessSpan> spans,
+                                      Findings &findings) {
+  const GlobalMemory &memory = *kernel.memory;
+  auto report = [&](const AccessSpan &span, const AccessSpan &other,
+                    uint64_t byte) {
+    const ParamRegion *place =
+        llvm::find_if(memory.params(), [&](const ParamRegion &param) {
+          return param.shared == int(span.region);
+        });
+    findings.add(
+        FindingKind::GlobalRace, span.site, span.cta, span.threadAt(byte), [&] {
+          return (span.isWrite ? "writes " : "reads ") +
+                 describeGlobal(memory, *place, byte) + ", but CTA " +
+                 llvm::itostr(other.cta) + ", " +
+                 threadText(other.threadAt(byte)) +
+                 (other.isWrite ? " wrote it in " : " read it in ") +
+                 kernel.where(other.site) + " with no order between CTAs";
+        });
+  };
+  findRacesBetweenCtas(std::move(spans), report);
+}
 
 void *Cta::accessGlobal(const Thread &thread, const MemoryAccess &access) {
   const GlobalMemory &memory = *kernel.memory;
@@ -53,9 +114,7 @@ void *Cta::accessGlobal(const Thread &thread, const MemoryAccess &access) {
                   hex(access.address) + ", which no parameter points to");
   Region &region = *place->region;
   uint64_t offset = access.address - region.begin();
-  auto describe = [&] {
-    return hex(access.address) + ", " + byteOf(offset, memory.describe(*place));
-  };
+  auto describe = [&] { return describeGlobal(memory, *place, offset); };
   if (!region.holds(offset, access.bytes)) {
     bool isWithin =
         offset < region.bytes() && access.bytes <= region.bytes() - offset;
@@ -76,6 +135,7 @@ void *Cta::accessGlobal(const Thread &thread, const MemoryAccess &access) {
       return reject(thread, access, FindingKind::ReadOnly,
                     describe() + ", which is no output");
     total.written += access.bytes;
+    noteGlobal(thread, access, *place, offset);
     region.markWritten(offset, access.bytes, memory.stamp());
     return toPointer(access.address);
   }
@@ -87,6 +147,7 @@ void *Cta::accessGlobal(const Thread &thread, const MemoryAccess &access) {
       return verb(access) + describe() + ", which nothing was written to";
     });
   total.read += access.bytes;
+  noteGlobal(thread, access, *place, offset);
   region.markRead(offset, access.bytes, memory.stamp());
   return toPointer(access.address);
 }
@@ -121,13 +182,8 @@ void *Cta::accessShared(const Thread &thread, const MemoryAccess &access,
     break;
   case SharedMemory::Fault::Race:
     report(&thread, FindingKind::SharedRace, access.site, [&] {
-      std::string other = conflict.otherThread < 0
-                              ? "several threads"
-                              : "thread " + llvm::itostr(conflict.otherThread);
-      return verb(access) + describe(offset) + ", but " + other +
-             (conflict.otherWrote ? " wrote " : " read ") +
-             describe(conflict.byte) + " in " + where(conflict.otherSite) +
-             " with no barrier between";
+      return verb(access) + describe(offset) +
+             unordered(kernel, conflict.race, describe(conflict.byte));
     });
     break;
   }

@@ -23,6 +23,7 @@ llvm::Expected<std::unique_ptr<Cta>> Cta::create() {
 llvm::Error Cta::enter(const KernelRun &launch) {
   kernel = launch;
   findings = Findings();
+  accesses.enterLaunch();
   totals.assign(launch.memory->params().size(), {});
   threads.resize(launch.threads);
   if (fibers && fibers->count() >= launch.threads)
@@ -59,6 +60,7 @@ void Cta::run(int64_t block) {
   state = kernel.seed + uint64_t(block) * 0xd1342543de82ef95;
   live = kernel.threads;
   shared->enterCta();
+  accesses.enterCta(block);
   ready.clear();
   for (auto [index, thread] : llvm::enumerate(threads)) {
     thread = Thread();
@@ -71,6 +73,7 @@ void Cta::run(int64_t block) {
   };
   fibers->start(kernel.threads, body);
   schedule();
+  accesses.leaveCta();
 }
 
 void Cta::schedule() {
@@ -121,17 +124,17 @@ bool Cta::passBarrier() {
     report(nullptr, FindingKind::BarrierDivergence, first->site,
            [&] { return "not all threads meet: " + describeThreads(); });
   shared->passBarrier();
+  accesses.passBarrier();
   for (Thread &thread : threads)
     if (thread.state == Thread::State::AtBarrier)
       makeReady(thread);
   return true;
 }
 
-std::string Cta::where(unsigned site) const {
-  if (site >= kernel.sites.size())
+std::string KernelRun::where(unsigned site) const {
+  if (site >= sites.size())
     return "an unknown place";
-  return "'" + kernel.sites[site].operation + "' at " +
-         kernel.sites[site].location;
+  return "'" + sites[site].operation + "' at " + sites[site].location;
 }
 
 /// `threads 0-31 wait in 'gpu.barrier' at x.mlir:1:2, threads 32-63 exited`.
@@ -144,7 +147,7 @@ std::string Cta::describeThreads() const {
     while (end < threads.size() && threads[end].state == first.state &&
            (exited || threads[end].site == first.site))
       ++end;
-    std::string what = exited ? "have exited" : "wait in " + where(first.site);
+    std::string what = exited ? "have exited" : "wait in " + kernel.where(first.site);
     std::string range = llvm::utostr(begin);
     if (end - begin > 1)
       range += "-" + llvm::utostr(end - 1);

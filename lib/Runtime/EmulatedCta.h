@@ -10,6 +10,7 @@
 
 #include "EmulatedFibers.h"
 #include "EmulatedMemory.h"
+#include "EmulatedRaces.h"
 #include "EmulatedShared.h"
 
 namespace norm::emulated {
@@ -29,6 +30,9 @@ struct KernelRun {
   int64_t ctas = 0;
   uint64_t dynamicShared = 0; ///< bytes
   uint64_t seed = 0;
+
+  /// `'llvm.store' at x.mlir:3:4`.
+  std::string where(unsigned site) const;
 };
 
 /// An access of memory as the code announces it.
@@ -71,6 +75,7 @@ public:
 
   Findings findings;
   std::vector<AccessBytes> totals; ///< by parameter
+  GlobalAccesses accesses;
 
   // What emulated code calls. Accesses return where to do them, which is other
   // memory if they aren't allowed.
@@ -96,7 +101,8 @@ private:
   void exchange(llvm::MutableArrayRef<Thread> lanes, Thread &lane);
   bool passBarrier();
   std::string describeThreads() const;
-  std::string where(unsigned site) const;
+  void noteGlobal(const Thread &thread, const MemoryAccess &access,
+                  const ParamRegion &place, uint64_t offset);
   void report(const Thread *thread, FindingKind kind, unsigned site,
               llvm::function_ref<std::string()> text);
   void *reject(const Thread &thread, const MemoryAccess &access,
@@ -115,6 +121,10 @@ private:
   /// Takes the place of memory that may not be accessed.
   alignas(64) char scratch[4096] = {};
 };
+
+/// Adds what `spans`, of all CTAs of a launch, show of races between them.
+void reportRacesBetweenCtas(const KernelRun &kernel,
+                            std::vector<AccessSpan> spans, Findings &findings);
 
 } // namespace norm::emulated
 

@@ -9,12 +9,14 @@
 #include "EmulatedCta.h"
 #include "EmulatedRoutines.h"
 #include "HostCode.h"
+#include "Workspace.h"
 #include "norm/Runtime/HostDevice.h"
 #include "norm/Runtime/Workers.h"
 #include "norm/Support/Targets.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <chrono>
+#include <cstring>
 #include <mutex>
 
 using namespace norm;
@@ -26,6 +28,9 @@ namespace {
 constexpr uint64_t kGuard = 4096;
 /// CTAs that run at once; each has stacks for all its threads.
 constexpr unsigned kMaxHostThreads = 16;
+/// Threads that are suspended at once: their stacks are mapped each by itself,
+/// and systems allow 65530 mappings.
+constexpr unsigned kMaxFibers = 16 << 10;
 
 /// A buffer between guards.
 class EmulatedBuffer final : public Buffer {
@@ -63,6 +68,11 @@ struct Engine {
                                             bytes);
   }
 
+  /// CTAs of so many threads that can wait for each other.
+  uint64_t residentCtas(unsigned threads) const {
+    return std::min<uint64_t>(options.residentCtas, kMaxFibers / threads);
+  }
+
   llvm::Expected<Cta *> take();
   void give(Cta *cta) {
     std::lock_guard lock(mutex);
@@ -96,7 +106,6 @@ struct Code {
   Manifest manifest;
   std::shared_ptr<HostCode> host;
   std::vector<Site> sites;
-  std::unique_ptr<EmulatedBuffer> workspace;
 };
 
 //===----------------------------------------------------------------------===//
@@ -107,19 +116,24 @@ class EmulatedLaunch final : public PreparedLaunch {
 public:
   EmulatedLaunch(std::shared_ptr<Engine> engine, std::shared_ptr<Code> code,
                  LaunchPlan plan, std::vector<std::unique_ptr<Buffer>> owned,
-                 llvm::ArrayRef<BoundArgument> buffers)
+                 llvm::ArrayRef<BoundArgument> buffers,
+                 std::shared_ptr<WorkspaceMemory> workspace)
       : engine(std::move(engine)), code(std::move(code)),
-        owned(std::move(owned)), memory(this->code->manifest, buffers,
-                                        this->code->workspace->address()) {
+        owned(std::move(owned)), workspace(std::move(workspace)),
+        memory(this->code->manifest, buffers, plan) {
     launchPlan = std::move(plan);
   }
 
   llvm::Error run() override {
     memory.reset();
     moved.clear();
+    if (llvm::Error error = clearCounters())
+      return error;
     for (unsigned i = 0; i < launchPlan.kernels.size(); ++i)
-      if (llvm::Error error = runKernel(i))
+      if (llvm::Error error = runKernel(i)) {
+        workspace->invalidate();
         return error;
+      }
     return llvm::Error::success();
   }
 
@@ -129,6 +143,12 @@ public:
   llvm::ArrayRef<KernelTraffic> traffic() const override { return moved; }
 
 private:
+  llvm::Error clearCounters() {
+    return workspace->enter(launchPlan, [](uint64_t address, uint64_t bytes) {
+      std::memset(reinterpret_cast<void *>(uintptr_t(address)), 0, bytes);
+      return llvm::Error::success();
+    });
+  }
   llvm::Error runKernel(unsigned index);
   llvm::Error runCtas(const KernelRun &run, Findings &findings,
                       std::vector<AccessBytes> &totals);
@@ -136,6 +156,7 @@ private:
   std::shared_ptr<Engine> engine;
   std::shared_ptr<Code> code;
   std::vector<std::unique_ptr<Buffer>> owned;
+  std::shared_ptr<WorkspaceMemory> workspace;
   GlobalMemory memory;
   std::vector<KernelTraffic> moved;
 };
@@ -144,6 +165,7 @@ private:
 llvm::Error EmulatedLaunch::runCtas(const KernelRun &run, Findings &findings,
                                     std::vector<AccessBytes> &totals) {
   std::mutex mutex;
+  std::vector<AccessSpan> spans;
   llvm::Error failure = llvm::Error::success();
   auto collect = [&](llvm::Error error) {
     std::lock_guard lock(mutex);
@@ -160,6 +182,7 @@ llvm::Error EmulatedLaunch::runCtas(const KernelRun &run, Findings &findings,
         (*cta)->run(block);
       std::lock_guard lock(mutex);
       findings.merge(std::move((*cta)->findings));
+      llvm::append_range(spans, (*cta)->accesses.spans());
       for (auto [sum, part] : llvm::zip(totals, (*cta)->totals)) {
         sum.read += part.read;
         sum.written += part.written;
@@ -167,6 +190,7 @@ llvm::Error EmulatedLaunch::runCtas(const KernelRun &run, Findings &findings,
     }
     engine->give(*cta);
   });
+  reportRacesBetweenCtas(run, std::move(spans), findings);
   return failure;
 }
 
@@ -187,8 +211,7 @@ llvm::Error EmulatedLaunch::runKernel(unsigned index) {
   run.memory = &memory;
   run.sites = code->sites;
   run.threads = variant.block;
-  run.ctas =
-      int64_t(llvm::divideCeil(uint64_t(launch.rows), variant.rowsPerCta));
+  run.ctas = int64_t(launch.groups);
   run.dynamicShared = variant.dynamicShared;
   run.seed = engine->options.seed * 0x9e3779b97f4a7c15 + index;
 
@@ -215,6 +238,8 @@ llvm::Expected<Timing> EmulatedLaunch::time(unsigned index,
   using Milliseconds = std::chrono::duration<double, std::milli>;
   if (launchPlan.kernels[index].empty())
     return Timing{{0.0}};
+  if (llvm::Error error = clearCounters())
+    return error;
   std::vector<KernelTraffic> kept = moved;
   Timing timing;
   Clock::time_point start = Clock::now();
@@ -223,8 +248,10 @@ llvm::Expected<Timing> EmulatedLaunch::time(unsigned index,
     if (timing.milliseconds.size() >= 3 &&
         Milliseconds(begin - start).count() > options.budget)
       break;
-    if (llvm::Error error = runKernel(index))
+    if (llvm::Error error = runKernel(index)) {
+      workspace->invalidate();
       return error;
+    }
     if (i >= options.warmups)
       timing.milliseconds.push_back(Milliseconds(Clock::now() - begin).count());
   }
@@ -247,23 +274,39 @@ public:
   prepare(llvm::ArrayRef<BoundArgument> arguments) override {
     std::vector<std::unique_ptr<Buffer>> owned;
     std::vector<BoundArgument> buffers(arguments.begin(), arguments.end());
+    std::shared_ptr<WorkspaceMemory> workspace;
+    auto temporary = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+      if (llvm::Error error =
+              engine->allocate(bytes).moveInto(owned.emplace_back()))
+        return error;
+      uint64_t address = owned.back()->address();
+      buffers.push_back(
+          BoundArgument::contiguous(DType::I8, address, {int64_t(bytes)}));
+      return address;
+    };
+    auto shared = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+      if (llvm::Error error =
+              pool.get(bytes, [&](uint64_t size) {
+                    return engine->allocate(size);
+                  }).moveInto(workspace))
+        return error;
+      return workspace->address();
+    };
+    auto residentCtas = [&](unsigned kernel, unsigned variant) {
+      return engine->residentCtas(
+          description.kernels[kernel].variants[variant].block);
+    };
+    LaunchResources resources;
+    resources.temporary = temporary;
+    resources.workspace = shared;
+    resources.residentCtas = residentCtas;
     llvm::Expected<LaunchPlan> plan =
-        planLaunch(description, arguments, code->workspace->address(),
-                   [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-                     llvm::Expected<std::unique_ptr<EmulatedBuffer>> buffer =
-                         engine->allocate(bytes);
-                     if (!buffer)
-                       return buffer.takeError();
-                     uint64_t address = (*buffer)->address();
-                     owned.push_back(std::move(*buffer));
-                     buffers.push_back(BoundArgument::contiguous(
-                         DType::I8, address, {int64_t(bytes)}));
-                     return address;
-                   });
+        planLaunch(description, arguments, resources);
     if (!plan)
       return plan.takeError();
     return std::make_unique<EmulatedLaunch>(engine, code, std::move(*plan),
-                                            std::move(owned), buffers);
+                                            std::move(owned), buffers,
+                                            std::move(workspace));
   }
 
 private:
@@ -271,6 +314,7 @@ private:
 
   std::shared_ptr<Engine> engine;
   std::shared_ptr<Code> code;
+  WorkspacePool pool;
 };
 
 /// What the hardware would refuse to launch, of what manifests may say.
@@ -374,11 +418,6 @@ EmulatedDevice::load(llvm::StringRef code, const Manifest &manifest) {
   if (!sites)
     return sites.takeError();
   loaded->sites = readSites(static_cast<const char *>(*sites));
-  if (llvm::Error error = engine->allocate(manifest.workspace.bytes)
-                              .moveInto(loaded->workspace))
-    return error;
-  if (llvm::Error error = fill(*loaded->workspace, 0))
-    return error;
   return std::make_unique<EmulatedExecutable>(engine, std::move(loaded));
 }
 

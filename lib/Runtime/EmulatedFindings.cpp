@@ -40,6 +40,8 @@ llvm::StringRef norm::name(FindingKind kind) {
     return "unwritten-output";
   case FindingKind::SharedRace:
     return "shared-race";
+  case FindingKind::GlobalRace:
+    return "global-race";
   case FindingKind::BarrierDivergence:
     return "barrier-divergence";
   case FindingKind::Deadlock:

@@ -13,6 +13,9 @@
 using namespace norm;
 using namespace norm::emulated;
 
+/// Stands for what was written before the first kernel.
+static constexpr uint8_t kCounterStamp = 255;
+
 //===----------------------------------------------------------------------===//
 // Regions
 //===----------------------------------------------------------------------===//
@@ -83,10 +86,10 @@ bool Region::isWritten(uint64_t offset, uint64_t count) const {
   return true;
 }
 
-uint64_t Region::count(const Shadow &shadow, uint8_t stamp) const {
+uint64_t Region::count(const Shadow *shadow, uint8_t stamp) const {
   uint64_t found = 0;
   forRuns([&](uint64_t offset) {
-    for (const Shadow &byte : llvm::ArrayRef(&shadow + offset, run))
+    for (const Shadow &byte : llvm::ArrayRef(shadow + offset, run))
       found += byte.load(std::memory_order_relaxed) == stamp;
   });
   return found;
@@ -115,8 +118,8 @@ void Region::reset() {
 
 GlobalMemory::GlobalMemory(const Manifest &manifest,
                            llvm::ArrayRef<BoundArgument> buffers,
-                           uint64_t workspace)
-    : manifest(manifest) {
+                           const LaunchPlan &plan)
+    : manifest(manifest), counters(plan.counters.begin(), plan.counters.end()) {
   auto add = [&](const BoundArgument &tensor, bool initialized) {
     // Declared aliases are one region; inputs may overlap otherwise, each with
     // shadows of its own.
@@ -140,31 +143,46 @@ GlobalMemory::GlobalMemory(const Manifest &manifest,
       add(tensor, role == ArgumentRole::Input);
   }
   regions.push_back(std::make_unique<Region>(
-      BoundArgument::contiguous(DType::I8, workspace,
-                                {int64_t(manifest.workspace.bytes)}),
-      /*initialized=*/true));
+      BoundArgument::contiguous(DType::I8, plan.workspace,
+                                {int64_t(plan.workspaceBytes)}),
+      /*initialized=*/false));
   byBuffer.push_back(regions.back().get());
 }
 
 void GlobalMemory::reset() {
   for (const std::unique_ptr<Region> &region : regions)
     region->reset();
+  // Nothing else in the workspace has a defined content.
+  for (const ByteRange &range : counters)
+    byBuffer.back()->markWritten(range.offset, range.bytes, kCounterStamp);
 }
 
 void GlobalMemory::enter(unsigned index) {
   const Kernel &kernel = manifest.kernels[index];
-  // Stamps of kernels beyond the 254th are the same one.
-  currentStamp = uint8_t(std::min(index + 1, 255u));
+  // Stamps of kernels beyond the 253rd are the same one.
+  currentStamp = uint8_t(std::min(index + 1, kCounterStamp - 1u));
   current.clear();
   for (const Param &param : kernel.params) {
     ParamRegion &entry = current.emplace_back();
     if (param.kind == Param::Kind::Workspace) {
-      entry = {byBuffer.back(), manifest.numBuffers(), true, true};
+      entry = {byBuffer.back(), manifest.numBuffers(), true, true, -1};
     } else if (param.kind == Param::Kind::Pointer) {
       bool writes = llvm::is_contained(kernel.writes, param.buffer);
       bool reads = llvm::is_contained(kernel.reads, param.buffer);
-      entry = {byBuffer[param.buffer], param.buffer, reads || writes, writes};
+      entry = {byBuffer[param.buffer], param.buffer, reads || writes, writes,
+               -1};
     }
+  }
+  // Several parameters may lead to one region. The workspace is for CTAs to
+  // meet in.
+  for (auto [index, region] : llvm::enumerate(regions)) {
+    bool isWritten = llvm::any_of(current, [&](const ParamRegion &param) {
+      return param.region == region.get() && param.mayWrite;
+    });
+    for (ParamRegion &param : current)
+      if (isWritten && param.region == region.get() &&
+          region.get() != byBuffer.back())
+        param.shared = int(index);
   }
 }
 
@@ -201,8 +219,9 @@ KernelTraffic GlobalMemory::leave(unsigned index,
                        param.mayWrite ? region.countWritten(currentStamp) : 0};
     uint64_t all = region.elementBytes();
     buffer.minimal = {reads ? all : 0, param.mayWrite ? all : 0};
-    // Bytes that elements share are read once for all of them.
-    if (reads && !region.hasOverlap() && buffer.distinct.read < all)
+    // Bytes that elements share are read once for all of them. A kernel with a
+    // grid of its own doesn't say that it reads all.
+    if (reads && !kernel.grid && !region.hasOverlap() && buffer.distinct.read < all)
       findings.add(FindingKind::Traffic, Findings::kNoSite - 2 * param.buffer,
                    -1, -1, [&] {
                      return "reads " +

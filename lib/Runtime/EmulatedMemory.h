@@ -42,9 +42,9 @@ public:
   }
   bool isWritten(uint64_t offset, uint64_t count) const;
   /// Element bytes that have the stamp.
-  uint64_t countRead(uint8_t stamp) const { return count(*reads.get(), stamp); }
+  uint64_t countRead(uint8_t stamp) const { return count(reads.get(), stamp); }
   uint64_t countWritten(uint8_t stamp) const {
-    return count(*writes.get(), stamp);
+    return count(writes.get(), stamp);
   }
   /// Offset of the first element byte that wasn't written with the stamp.
   uint64_t firstUnwritten(uint8_t stamp) const;
@@ -66,7 +66,7 @@ private:
         shadow[i].store(stamp, std::memory_order_relaxed);
   }
   bool isInGap(uint64_t offset, uint64_t count) const;
-  uint64_t count(const Shadow &shadow, uint8_t stamp) const;
+  uint64_t count(const Shadow *shadow, uint8_t stamp) const;
   /// Calls `body` with the offset of each run of `run` bytes.
   void forRuns(llvm::function_ref<void(uint64_t)> body) const;
 
@@ -87,13 +87,16 @@ struct ParamRegion {
   unsigned buffer = 0;
   bool mayRead = false;
   bool mayWrite = false;
+  /// Number of the region where the kernel writes it; else -1, since what
+  /// nobody writes has no races.
+  int shared = -1;
 };
 
 /// All buffers of a launch, and what the kernel that runs may do with them.
 class GlobalMemory {
 public:
   GlobalMemory(const Manifest &manifest, llvm::ArrayRef<BoundArgument> buffers,
-               uint64_t workspace);
+               const LaunchPlan &plan);
 
   /// Forgets what earlier launches did.
   void reset();
@@ -116,6 +119,7 @@ private:
   const Manifest &manifest;
   std::vector<std::unique_ptr<Region>> regions;
   std::vector<Region *> byBuffer; ///< null for scalars; the last: workspace
+  std::vector<ByteRange> counters; ///< of the workspace
   std::vector<ParamRegion> current;
   uint8_t currentStamp = 0;
 };

@@ -8,7 +8,7 @@
 #ifndef NORM_LIB_RUNTIME_EMULATEDSHARED_H
 #define NORM_LIB_RUNTIME_EMULATEDSHARED_H
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "EmulatedRaces.h"
 #include "llvm/Support/Error.h"
 #include <cstdint>
 #include <cstdlib>
@@ -16,10 +16,7 @@
 
 namespace norm::emulated {
 
-/// Shared memory of one CTA after the other. Each byte remembers the last
-/// thread that wrote it and the threads that read it, with the interval
-/// between two barriers of the CTA in which they did: accesses in one interval
-/// by different threads, one of which writes, are a race.
+/// Shared memory of one CTA after the other, and what was done to each byte.
 class SharedMemory {
 public:
   /// Bytes that kernels declare themselves come first, then the dynamic ones.
@@ -40,9 +37,7 @@ public:
   struct Conflict {
     Fault fault = Fault::None;
     uint64_t byte = 0; ///< offset in the memory
-    bool otherWrote = false;
-    int64_t otherThread = -1; ///< -1 for several
-    unsigned otherSite = 0;
+    Race race;
   };
   /// Notes an access of bytes [offset, offset + count), which must be within
   /// the memory, and tells the first thing wrong with it.
@@ -50,22 +45,12 @@ public:
                   unsigned thread, unsigned site);
 
 private:
-  /// 0 in both epochs: nothing was done since the memory was made.
-  struct Cell {
-    uint32_t writeEpoch;
-    uint32_t readEpoch;
-    uint16_t writer;
-    uint16_t reader; ///< kMany for several
-    uint32_t writeSite;
-    uint32_t readSite;
-  };
-  static constexpr uint16_t kMany = 0xffff;
   struct Free {
     void operator()(void *pointer) const { std::free(pointer); }
   };
 
   std::unique_ptr<char, Free> memory;
-  std::unique_ptr<Cell, Free> cells;
+  std::unique_ptr<AccessCell, Free> cells;
   uint32_t epoch = 0;
   uint32_t ctaEpoch = 0;
 };

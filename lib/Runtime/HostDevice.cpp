@@ -7,6 +7,7 @@
 
 #include "norm/Runtime/HostDevice.h"
 #include "HostCode.h"
+#include "Workspace.h"
 #include "norm/Runtime/HostMemory.h"
 #include "norm/Runtime/Workers.h"
 #include "llvm/ADT/StringExtras.h"
@@ -57,13 +58,16 @@ allocateHost(uint64_t bytes, uint64_t misalignment) {
 class HostLaunch final : public PreparedLaunch {
 public:
   HostLaunch(std::shared_ptr<Workers> workers, std::shared_ptr<HostCode> code,
-             LaunchPlan plan, std::vector<std::unique_ptr<HostBuffer>> owned)
+             LaunchPlan plan, std::vector<std::unique_ptr<HostBuffer>> owned,
+             std::shared_ptr<WorkspaceMemory> workspace)
       : workers(std::move(workers)), code(std::move(code)),
-        owned(std::move(owned)) {
+        owned(std::move(owned)), workspace(std::move(workspace)) {
     launchPlan = std::move(plan);
   }
 
   llvm::Error run() override {
+    if (llvm::Error error = clearCounters())
+      return error;
     for (const KernelLaunch &kernel : launchPlan.kernels)
       runKernel(kernel);
     return llvm::Error::success();
@@ -74,6 +78,8 @@ public:
     const KernelLaunch &kernel = launchPlan.kernels[index];
     if (kernel.empty())
       return Timing{{0.0}};
+    if (llvm::Error error = clearCounters())
+      return error;
     for (unsigned i = 0; i < options.warmups; ++i)
       runKernel(kernel);
     Timing timing;
@@ -89,15 +95,23 @@ public:
   }
 
 private:
+  llvm::Error clearCounters() {
+    return workspace->enter(launchPlan, [](uint64_t address, uint64_t bytes) {
+      std::memset(reinterpret_cast<void *>(uintptr_t(address)), 0, bytes);
+      return llvm::Error::success();
+    });
+  }
+
   void runKernel(const KernelLaunch &kernel) {
     if (kernel.empty())
       return;
     HostKernel *function = code->kernel(kernel.kernel, kernel.variant);
-    uint64_t bytesPerRow =
-        std::max<uint64_t>(kernel.minimalBytes / uint64_t(kernel.rows), 1);
-    int64_t grain = int64_t(kBytesPerRange / bytesPerRow) + 1;
+    // The function is called for a range of groups of rows.
+    uint64_t bytesPerGroup =
+        std::max<uint64_t>(kernel.minimalBytes / kernel.groups, 1);
+    int64_t grain = int64_t(kBytesPerRange / bytesPerGroup) + 1;
     const uint64_t *params = kernel.params.data();
-    workers->forRanges(kernel.rows, grain, [&](int64_t begin, int64_t end) {
+    workers->forRanges(int64_t(kernel.groups), grain, [&](int64_t begin, int64_t end) {
       function(params, begin, end);
     });
   }
@@ -105,33 +119,43 @@ private:
   std::shared_ptr<Workers> workers;
   std::shared_ptr<HostCode> code;
   std::vector<std::unique_ptr<HostBuffer>> owned;
+  std::shared_ptr<WorkspaceMemory> workspace;
 };
 
 class HostExecutable final : public Executable {
 public:
   HostExecutable(Manifest manifest, std::shared_ptr<Workers> workers,
-                 std::shared_ptr<HostCode> code,
-                 std::unique_ptr<HostBuffer> workspace)
+                 std::shared_ptr<HostCode> code)
       : Executable(std::move(manifest)), workers(std::move(workers)),
-        code(std::move(code)), workspace(std::move(workspace)) {}
+        code(std::move(code)) {}
 
   llvm::Expected<std::unique_ptr<PreparedLaunch>>
   prepare(llvm::ArrayRef<BoundArgument> arguments) override {
     std::vector<std::unique_ptr<HostBuffer>> owned;
+    std::shared_ptr<WorkspaceMemory> workspace;
+    LaunchResources resources;
+    auto temporary = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+      if (llvm::Error error =
+              allocateHost(bytes, 0).moveInto(owned.emplace_back()))
+        return error;
+      return owned.back()->address();
+    };
+    auto shared = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+      if (llvm::Error error =
+              pool.get(bytes,
+                       [](uint64_t size) { return allocateHost(size, 0); })
+                  .moveInto(workspace))
+        return error;
+      return workspace->address();
+    };
+    resources.temporary = temporary;
+    resources.workspace = shared;
     llvm::Expected<LaunchPlan> plan =
-        planLaunch(description, arguments, workspace->address(),
-                   [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-                     llvm::Expected<std::unique_ptr<HostBuffer>> buffer =
-                         allocateHost(bytes, 0);
-                     if (!buffer)
-                       return buffer.takeError();
-                     owned.push_back(std::move(*buffer));
-                     return owned.back()->address();
-                   });
+        planLaunch(description, arguments, resources);
     if (!plan)
       return plan.takeError();
     return std::make_unique<HostLaunch>(workers, code, std::move(*plan),
-                                        std::move(owned));
+                                        std::move(owned), std::move(workspace));
   }
 
 private:
@@ -139,7 +163,7 @@ private:
 
   std::shared_ptr<Workers> workers;
   std::shared_ptr<HostCode> code;
-  std::unique_ptr<HostBuffer> workspace;
+  WorkspacePool pool;
 };
 
 class HostDevice final : public Device {
@@ -242,13 +266,8 @@ HostDevice::load(llvm::StringRef code, const Manifest &manifest) {
       HostCode::link(code, manifest);
   if (!linked)
     return linked.takeError();
-  llvm::Expected<std::unique_ptr<HostBuffer>> workspace =
-      allocateHost(manifest.workspace.bytes, 0);
-  if (!workspace)
-    return workspace.takeError();
-  std::memset((*workspace)->data(), 0, manifest.workspace.bytes);
-  return std::make_unique<HostExecutable>(manifest, workers, std::move(*linked),
-                                          std::move(*workspace));
+  return std::make_unique<HostExecutable>(manifest, workers,
+                                          std::move(*linked));
 }
 
 llvm::Expected<CopyRate> HostDevice::measureCopyRate(uint64_t bytes) {

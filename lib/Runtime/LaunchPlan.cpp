@@ -8,7 +8,9 @@
 #include "norm/Runtime/LaunchPlan.h"
 #include "ArgumentChecks.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/CheckedArithmetic.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
 #include <limits>
 
@@ -80,12 +82,15 @@ llvm::Expected<int64_t> norm::numElements(llvm::ArrayRef<int64_t> extents) {
 
 namespace {
 
+/// What the parts of a workspace are aligned to.
+constexpr uint64_t kPartAlignment = 256;
+
 /// Makes the plan once the arguments have passed their checks.
 class Planner {
 public:
   Planner(const Manifest &manifest, llvm::ArrayRef<BoundArgument> arguments,
-          uint64_t workspace)
-      : manifest(manifest), workspace(workspace),
+          const LaunchResources &resources)
+      : manifest(manifest), resources(resources),
         buffers(arguments.begin(), arguments.end()) {
     // A kernel may step along collapsed dims, one of which has extent 1 and
     // with that any stride.
@@ -94,23 +99,33 @@ public:
         buffer.strides = contiguousStrides(buffer.shape);
   }
 
-  llvm::Error addTemporaries(AllocateTemporary allocate);
-  llvm::Expected<KernelLaunch> plan(unsigned kernel) const;
+  llvm::Expected<LaunchPlan> run();
 
 private:
+  llvm::Error addTemporaries();
+  llvm::Error addKernel(unsigned index);
+  llvm::Error addWorkspace();
+  llvm::Error addPart(uint64_t rows, uint64_t bytesPerRow, bool isCounters);
+  llvm::Error fillParams();
+
   llvm::Expected<int64_t> product(const BufferDims &dims) const;
   llvm::Expected<uint64_t> elementBytes(unsigned buffer) const;
   llvm::Expected<uint64_t> minimalBytes(const Kernel &kernel) const;
-  llvm::Expected<uint64_t> slot(const Param &param) const;
+  llvm::Expected<uint64_t> slot(const Param &param,
+                                const KernelLaunch &launch) const;
   bool holds(const AlignmentRequirement &requirement) const;
-  llvm::Expected<unsigned> chooseVariant(unsigned kernel) const;
+  bool fits(const Variant &variant, KernelLaunch &launch) const;
+  llvm::Error chooseVariant(KernelLaunch &launch) const;
 
   const Manifest &manifest;
-  uint64_t workspace;
+  const LaunchResources &resources;
   llvm::SmallVector<BoundArgument, 8> buffers;
+  LaunchPlan plan;
+  /// Where the kernels' own parts of the workspace begin.
+  llvm::SmallVector<uint64_t, 2> parts;
 };
 
-llvm::Error Planner::addTemporaries(AllocateTemporary allocate) {
+llvm::Error Planner::addTemporaries() {
   for (const Temporary &temporary : manifest.temporaries) {
     llvm::SmallVector<int64_t, 4> shape;
     for (const TemporaryExtent &extent : temporary.shape)
@@ -122,7 +137,8 @@ llvm::Error Planner::addTemporaries(AllocateTemporary allocate) {
     llvm::Expected<uint64_t> bytes = elementBytes(buffers.size() - 1);
     if (!bytes)
       return bytes.takeError();
-    if (llvm::Error error = allocate(*bytes).moveInto(buffers.back().address))
+    if (llvm::Error error =
+            resources.temporary(*bytes).moveInto(buffers.back().address))
       return error;
   }
   return llvm::Error::success();
@@ -132,6 +148,8 @@ llvm::Expected<int64_t> Planner::product(const BufferDims &dims) const {
   llvm::SmallVector<int64_t, 4> extents;
   for (unsigned dim : dims.dims)
     extents.push_back(buffers[dims.buffer].shape[dim]);
+  if (dims.factor != 1)
+    extents.push_back(int64_t(dims.factor));
   return numElements(extents);
 }
 
@@ -162,15 +180,17 @@ llvm::Expected<uint64_t> Planner::minimalBytes(const Kernel &kernel) const {
   return total;
 }
 
-llvm::Expected<uint64_t> Planner::slot(const Param &param) const {
+llvm::Expected<uint64_t> Planner::slot(const Param &param,
+                                       const KernelLaunch &launch) const {
   const BoundArgument &buffer = buffers[param.buffer];
   switch (param.kind) {
   case Param::Kind::Pointer:
     return buffer.address;
   case Param::Kind::Stride:
-    return uint64_t(buffer.strides[param.dims.front()]);
+    return uint64_t(buffer.strides[param.dims.front()]) * param.factor;
   case Param::Kind::Extent: {
-    llvm::Expected<int64_t> extent = product({param.buffer, param.dims});
+    llvm::Expected<int64_t> extent =
+        product({param.buffer, param.dims, param.factor});
     if (!extent)
       return extent.takeError();
     return uint64_t(*extent);
@@ -178,7 +198,9 @@ llvm::Expected<uint64_t> Planner::slot(const Param &param) const {
   case Param::Kind::Scalar:
     return buffer.scalar;
   case Param::Kind::Workspace:
-    return workspace;
+    return plan.workspace + parts[launch.kernel];
+  case Param::Kind::Split:
+    return launch.split;
   }
   return uint64_t(0);
 }
@@ -196,23 +218,57 @@ bool Planner::holds(const AlignmentRequirement &requirement) const {
   return true;
 }
 
-llvm::Expected<unsigned> Planner::chooseVariant(unsigned index) const {
-  const Kernel &kernel = manifest.kernels[index];
-  for (unsigned i = 0; i < kernel.variants.size(); ++i)
-    if (llvm::all_of(kernel.variants[i].requirements,
-                     [&](const AlignmentRequirement &requirement) {
-                       return holds(requirement);
-                     }))
-      return i;
+/// Whether the device runs the variant's grid; then fills in what it is.
+bool Planner::fits(const Variant &variant, KernelLaunch &launch) const {
+  const Kernel &kernel = manifest.kernels[launch.kernel];
+  uint64_t groups = kernel.grid.value_or(
+      llvm::divideCeil(uint64_t(launch.rows), variant.rowsPerCta));
+  uint64_t split = 1;
+  if (resources.residentCtas && variant.split != 1) {
+    uint64_t most =
+        resources.residentCtas(launch.kernel, launch.variant) / groups;
+    if (variant.split > std::max<uint64_t>(most, 1))
+      return false;
+    split = variant.split
+                ? variant.split
+                : llvm::bit_floor(std::clamp<uint64_t>(most, 1, kernel.slices));
+  }
+  launch.split = split;
+  launch.groups = groups * split;
+  return true;
+}
+
+llvm::Error Planner::chooseVariant(KernelLaunch &launch) const {
+  const Kernel &kernel = manifest.kernels[launch.kernel];
+  bool isAligned = false;
+  for (unsigned i = 0; i < kernel.variants.size(); ++i) {
+    const Variant &variant = kernel.variants[i];
+    if (!llvm::all_of(variant.requirements, [&](const auto &requirement) {
+          return holds(requirement);
+        }))
+      continue;
+    isAligned = true;
+    launch.variant = i;
+    if (fits(variant, launch))
+      return llvm::Error::success();
+  }
+  std::string name =
+      "kernel " + std::to_string(launch.kernel) + " '" + kernel.program + "': ";
+  if (isAligned)
+    return llvm::createStringError(
+        llvm::Twine(name) + "expects all CTAs to be resident at once but " +
+        llvm::Twine(launch.rows) +
+        " rows take more of them than the device "
+        "runs");
   return llvm::createStringError(
-      "kernel " + llvm::Twine(index) + " '" + kernel.program +
-      "': expects one of " + llvm::Twine(kernel.variants.size()) +
+      llvm::Twine(name) + "expects one of " +
+      llvm::Twine(kernel.variants.size()) +
       " alignments but the arguments' addresses and strides meet none");
 }
 
-llvm::Expected<KernelLaunch> Planner::plan(unsigned index) const {
+llvm::Error Planner::addKernel(unsigned index) {
   const Kernel &kernel = manifest.kernels[index];
-  KernelLaunch launch;
+  KernelLaunch &launch = plan.kernels.emplace_back();
   launch.kernel = index;
   if (llvm::Error error = product(kernel.rows).moveInto(launch.rows))
     return error;
@@ -220,31 +276,80 @@ llvm::Expected<KernelLaunch> Planner::plan(unsigned index) const {
     return error;
   if (llvm::Error error = minimalBytes(kernel).moveInto(launch.minimalBytes))
     return error;
-  if (launch.empty())
-    return launch;
-  if (llvm::Error error = chooseVariant(index).moveInto(launch.variant))
+  return launch.empty() ? llvm::Error::success() : chooseVariant(launch);
+}
+
+llvm::Error Planner::addPart(uint64_t units, uint64_t bytesPerUnit,
+                             bool isCounters) {
+  std::optional<uint64_t> bytes =
+      llvm::checkedMulUnsigned<uint64_t>(units, bytesPerUnit);
+  std::optional<uint64_t> end =
+      bytes ? llvm::checkedAddUnsigned<uint64_t>(plan.workspaceBytes, *bytes)
+            : std::nullopt;
+  if (end)
+    end = llvm::checkedAddUnsigned<uint64_t>(*end, kPartAlignment - 1);
+  if (!end)
+    return llvm::createStringError(
+        "expects a workspace of fewer than 2^64 bytes but got " +
+        llvm::Twine(bytesPerUnit) + " bytes for each of " +
+        llvm::Twine(units) + " groups of rows");
+  if (isCounters && *bytes != 0)
+    plan.counters.push_back({plan.workspaceBytes, *bytes});
+  plan.workspaceBytes = llvm::alignDown(*end, kPartAlignment);
+  return llvm::Error::success();
+}
+
+/// Lays out the workspace as the manifest's document says.
+llvm::Error Planner::addWorkspace() {
+  if (llvm::Error error = addPart(1, manifest.workspace.bytes, false))
     return error;
-  for (const Param &param : kernel.params)
-    if (llvm::Error error = slot(param).moveInto(launch.params.emplace_back()))
+  for (const ByteRange &range : manifest.workspace.zeroed)
+    if (range.bytes != 0)
+      plan.counters.push_back(range);
+  for (const KernelLaunch &launch : plan.kernels) {
+    const Kernel &kernel = manifest.kernels[launch.kernel];
+    parts.push_back(kernel.hasOwnWorkspace() ? plan.workspaceBytes : 0);
+    uint64_t units = launch.empty() ? 0 : launch.groups / launch.split;
+    if (llvm::Error error = addPart(units, kernel.counterBytes, true))
       return error;
-  return launch;
+    if (llvm::Error error = addPart(units, kernel.unitBytes, false))
+      return error;
+  }
+  return resources.workspace(plan.workspaceBytes).moveInto(plan.workspace);
+}
+
+llvm::Error Planner::fillParams() {
+  for (KernelLaunch &launch : plan.kernels) {
+    if (launch.empty())
+      continue;
+    for (const Param &param : manifest.kernels[launch.kernel].params)
+      if (llvm::Error error =
+              slot(param, launch).moveInto(launch.params.emplace_back()))
+        return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<LaunchPlan> Planner::run() {
+  if (llvm::Error error = addTemporaries())
+    return error;
+  for (unsigned i = 0; i < manifest.kernels.size(); ++i)
+    if (llvm::Error error = addKernel(i))
+      return error;
+  if (llvm::Error error = addWorkspace())
+    return error;
+  if (llvm::Error error = fillParams())
+    return error;
+  return std::move(plan);
 }
 
 } // namespace
 
 llvm::Expected<LaunchPlan>
 norm::planLaunch(const Manifest &manifest,
-                 llvm::ArrayRef<BoundArgument> arguments, uint64_t workspace,
-                 AllocateTemporary allocate) {
+                 llvm::ArrayRef<BoundArgument> arguments,
+                 const LaunchResources &resources) {
   if (llvm::Error error = checkArguments(manifest, arguments))
     return error;
-  Planner planner(manifest, arguments, workspace);
-  if (llvm::Error error = planner.addTemporaries(allocate))
-    return error;
-  LaunchPlan plan;
-  for (unsigned i = 0; i < manifest.kernels.size(); ++i)
-    if (llvm::Error error =
-            planner.plan(i).moveInto(plan.kernels.emplace_back()))
-      return error;
-  return plan;
+  return Planner(manifest, arguments, resources).run();
 }

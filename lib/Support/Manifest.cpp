@@ -52,8 +52,10 @@ private:
   llvm::Error argument(unsigned index);
   llvm::Error temporary(unsigned index);
   llvm::Error kernel(unsigned index);
-  llvm::Error param(const std::string &path, const Param &param);
-  llvm::Error variant(const std::string &path, const Variant &variant);
+  llvm::Error param(const std::string &path, const Param &param,
+                    const Kernel &kernel);
+  llvm::Error variant(const std::string &path, const Variant &variant,
+                      const Kernel &kernel);
   llvm::Error workspace();
 
   llvm::Error buffer(const llvm::Twine &path, unsigned buffer);
@@ -94,6 +96,8 @@ llvm::Error Verifier::dims(const llvm::Twine &path, const BufferDims &value) {
       return fail(path + ".dims", "expects dims below the rank " +
                                       llvm::Twine(rank) + " but got " +
                                       llvm::Twine(dim));
+  if (value.factor == 0)
+    return fail(path + ".factor", "expects 1 or more but got 0");
   return llvm::Error::success();
 }
 
@@ -169,7 +173,8 @@ llvm::Error Verifier::temporary(unsigned index) {
   return llvm::Error::success();
 }
 
-llvm::Error Verifier::param(const std::string &path, const Param &param) {
+llvm::Error Verifier::param(const std::string &path, const Param &param,
+                            const Kernel &kernel) {
   switch (param.kind) {
   case Param::Kind::Pointer:
     return tensor(path + ".buffer", param.buffer);
@@ -179,7 +184,7 @@ llvm::Error Verifier::param(const std::string &path, const Param &param) {
                                       llvm::Twine(param.dims.size()));
     return dims(path, {param.buffer, param.dims});
   case Param::Kind::Extent:
-    return dims(path, {param.buffer, param.dims});
+    return dims(path, {param.buffer, param.dims, param.factor});
   case Param::Kind::Scalar:
     if (llvm::Error error = buffer(path + ".argument", param.buffer))
       return error;
@@ -188,14 +193,16 @@ llvm::Error Verifier::param(const std::string &path, const Param &param) {
                                           manifest.describe(param.buffer));
     return llvm::Error::success();
   case Param::Kind::Workspace:
-    if (manifest.workspace.bytes == 0)
-      return fail(path, "expects a workspace but got one of 0 bytes");
+    // Of 0 bytes, it is an address that the kernel doesn't use.
+    return llvm::Error::success();
+  case Param::Kind::Split:
     return llvm::Error::success();
   }
   return llvm::Error::success();
 }
 
-llvm::Error Verifier::variant(const std::string &path, const Variant &variant) {
+llvm::Error Verifier::variant(const std::string &path, const Variant &variant,
+                              const Kernel &kernel) {
   if (variant.symbol.empty())
     return fail(path + ".symbol", "expects a name but got an empty text");
   for (const AlignmentRequirement &need : variant.requirements) {
@@ -213,6 +220,23 @@ llvm::Error Verifier::variant(const std::string &path, const Variant &variant) {
                 "expects 1 to 16 CTAs but got " + llvm::Twine(variant.cluster));
   if (variant.rowsPerCta == 0)
     return fail(path + ".rows_per_cta", "expects 1 or more but got 0");
+  if (variant.split == 1)
+    return llvm::Error::success();
+  if (variant.split != 0)
+    if (llvm::Error error = powerOfTwo(path + ".split", variant.split))
+      return error;
+  if (variant.split > kernel.slices)
+    return fail(path + ".split", "expects at most as many CTAs as slices (" +
+                                     llvm::Twine(kernel.slices) + ") but got " +
+                                     llvm::Twine(variant.split));
+  if (variant.cluster != 1)
+    return fail(path + ".cluster", "expects 1 CTA where rows are split but "
+                                   "got " +
+                                       llvm::Twine(variant.cluster));
+  if (kernel.grid)
+    return fail(path + ".split",
+                "expects 1 where the kernel has a grid but got " +
+                    llvm::Twine(variant.split));
   return llvm::Error::success();
 }
 
@@ -235,14 +259,18 @@ llvm::Error Verifier::kernel(unsigned index) {
   if (llvm::Error error = dims(path + ".columns", kernel.columns))
     return error;
   for (size_t i = 0; i < kernel.params.size(); ++i)
-    if (llvm::Error error =
-            param(llvm::formatv("{0}.params[{1}]", path, i), kernel.params[i]))
+    if (llvm::Error error = param(llvm::formatv("{0}.params[{1}]", path, i),
+                                  kernel.params[i], kernel))
       return error;
+  if (llvm::Error error = powerOfTwo(path + ".slices", kernel.slices))
+    return error;
+  if (kernel.grid && *kernel.grid == 0)
+    return fail(path + ".grid", "expects 1 or more CTAs but got 0");
   if (kernel.variants.empty())
     return fail(path + ".variants", "expects at least one variant but got 0");
   for (size_t i = 0; i < kernel.variants.size(); ++i)
     if (llvm::Error error = variant(llvm::formatv("{0}.variants[{1}]", path, i),
-                                    kernel.variants[i]))
+                                    kernel.variants[i], kernel))
       return error;
   return llvm::Error::success();
 }
@@ -301,8 +329,11 @@ json::Object toObject(const BufferDim &value) {
 }
 
 json::Object toObject(const BufferDims &value) {
-  return json::Object{{"buffer", int64_t(value.buffer)},
+  json::Object object{{"buffer", int64_t(value.buffer)},
                       {"dims", toArray(value.dims)}};
+  if (value.factor != 1)
+    object["factor"] = int64_t(value.factor);
+  return object;
 }
 
 llvm::StringRef roleName(ArgumentRole role) {
@@ -356,13 +387,18 @@ json::Object toObject(const Param &param) {
         {"kind", "stride"},
         {"buffer", buffer},
         {"dim", int64_t(param.dims.empty() ? 0 : param.dims.front())}};
-  case Param::Kind::Extent:
-    return json::Object{
-        {"kind", "extent"}, {"buffer", buffer}, {"dims", toArray(param.dims)}};
+  case Param::Kind::Extent: {
+    json::Object object =
+        toObject(BufferDims{param.buffer, param.dims, param.factor});
+    object["kind"] = "extent";
+    return object;
+  }
   case Param::Kind::Scalar:
     return json::Object{{"kind", "scalar"}, {"argument", buffer}};
   case Param::Kind::Workspace:
     return json::Object{{"kind", "workspace"}};
+  case Param::Kind::Split:
+    return json::Object{{"kind", "split"}};
   }
   return {};
 }
@@ -384,6 +420,8 @@ json::Object toObject(const Variant &variant) {
     object["registers"] = int64_t(*variant.registers);
   if (variant.spillBytes)
     object["spill_bytes"] = int64_t(*variant.spillBytes);
+  if (variant.split != 1)
+    object["split"] = int64_t(variant.split);
   return object;
 }
 
@@ -403,7 +441,7 @@ json::Array toObjects(llvm::ArrayRef<T> values) {
 }
 
 json::Object toObject(const Kernel &kernel) {
-  return json::Object{{"program", kernel.program},
+  json::Object object{{"program", kernel.program},
                       {"order", kernel.order},
                       {"schedule", kernel.schedule},
                       {"reads", toArray(kernel.reads)},
@@ -412,6 +450,15 @@ json::Object toObject(const Kernel &kernel) {
                       {"columns", toObject(kernel.columns)},
                       {"params", toObjects<Param>(kernel.params)},
                       {"variants", toObjects<Variant>(kernel.variants)}};
+  if (kernel.grid)
+    object["grid"] = int64_t(*kernel.grid);
+  if (kernel.slices != 1)
+    object["slices"] = int64_t(kernel.slices);
+  if (kernel.counterBytes != 0)
+    object["counter_bytes"] = int64_t(kernel.counterBytes);
+  if (kernel.unitBytes != 0)
+    object["unit_bytes"] = int64_t(kernel.unitBytes);
+  return object;
 }
 
 } // namespace

@@ -208,7 +208,8 @@ llvm::Error read(const Node &node, BufferDim &out) {
 
 llvm::Error read(const Node &node, BufferDims &out) {
   return inOrder({[&] { return readField(node, "buffer", out.buffer); },
-                  [&] { return readField(node, "dims", out.dims); }});
+                  [&] { return readField(node, "dims", out.dims); },
+                  [&] { return readOptional(node, "factor", out.factor); }});
 }
 
 llvm::Error read(const Node &node, std::optional<BufferDim> &out) {
@@ -216,6 +217,10 @@ llvm::Error read(const Node &node, std::optional<BufferDim> &out) {
     out.reset();
     return llvm::Error::success();
   }
+  return read(node, out.emplace());
+}
+
+llvm::Error read(const Node &node, std::optional<uint64_t> &out) {
   return read(node, out.emplace());
 }
 
@@ -269,7 +274,8 @@ llvm::Error read(const Node &node, Param &out) {
   if (kind == "extent") {
     out.kind = Param::Kind::Extent;
     return inOrder({[&] { return readField(node, "buffer", out.buffer); },
-                    [&] { return readField(node, "dims", out.dims); }});
+                    [&] { return readField(node, "dims", out.dims); },
+                    [&] { return readOptional(node, "factor", out.factor); }});
   }
   if (kind == "scalar") {
     out.kind = Param::Kind::Scalar;
@@ -279,8 +285,12 @@ llvm::Error read(const Node &node, Param &out) {
     out.kind = Param::Kind::Workspace;
     return llvm::Error::success();
   }
-  return node.fail("expects kind pointer, stride, extent, scalar or workspace "
-                   "but got '" +
+  if (kind == "split") {
+    out.kind = Param::Kind::Split;
+    return llvm::Error::success();
+  }
+  return node.fail("expects kind pointer, stride, extent, scalar, workspace or "
+                   "split but got '" +
                    kind + "'");
 }
 
@@ -299,19 +309,25 @@ llvm::Error read(const Node &node, Variant &out) {
        [&] { return readField(node, "dynamic_shared", out.dynamicShared); },
        [&] { return readField(node, "static_shared", out.staticShared); },
        [&] { return readOptional(node, "registers", out.registers); },
-       [&] { return readOptional(node, "spill_bytes", out.spillBytes); }});
+       [&] { return readOptional(node, "spill_bytes", out.spillBytes); },
+       [&] { return readOptional(node, "split", out.split); }});
 }
 
 llvm::Error read(const Node &node, Kernel &out) {
-  return inOrder({[&] { return readField(node, "program", out.program); },
-                  [&] { return readField(node, "order", out.order); },
-                  [&] { return readField(node, "schedule", out.schedule); },
-                  [&] { return readField(node, "reads", out.reads); },
-                  [&] { return readField(node, "writes", out.writes); },
-                  [&] { return readField(node, "rows", out.rows); },
-                  [&] { return readField(node, "columns", out.columns); },
-                  [&] { return readField(node, "params", out.params); },
-                  [&] { return readField(node, "variants", out.variants); }});
+  return inOrder(
+      {[&] { return readField(node, "program", out.program); },
+       [&] { return readField(node, "order", out.order); },
+       [&] { return readField(node, "schedule", out.schedule); },
+       [&] { return readField(node, "reads", out.reads); },
+       [&] { return readField(node, "writes", out.writes); },
+       [&] { return readField(node, "rows", out.rows); },
+       [&] { return readField(node, "columns", out.columns); },
+       [&] { return readField(node, "params", out.params); },
+       [&] { return readField(node, "variants", out.variants); },
+       [&] { return readOptional(node, "grid", out.grid); },
+       [&] { return readOptional(node, "slices", out.slices); },
+       [&] { return readOptional(node, "counter_bytes", out.counterBytes); },
+       [&] { return readOptional(node, "unit_bytes", out.unitBytes); }});
 }
 
 llvm::Error read(const Node &node, ByteRange &out) {

@@ -20,7 +20,7 @@ static constexpr GPUTarget kGPUTargets[] = {
     {"sm_80", 80, 163 * KiB, 164 * KiB, 2048, 32},
     {"sm_86", 80, 99 * KiB, 100 * KiB, 1536, 16},
     {"sm_87", 80, 163 * KiB, 164 * KiB, 1536, 16},
-    {"sm_89", 80, 99 * KiB, 100 * KiB, 1536, 24},
+    {"sm_89", 81, 99 * KiB, 100 * KiB, 1536, 24},
     {"sm_90", 80, 227 * KiB, 228 * KiB, 2048, 32},
     {"sm_100", 86, 227 * KiB, 228 * KiB, 2048, 32},
     {"sm_103", 88, 227 * KiB, 228 * KiB, 2048, 32},
@@ -60,6 +60,24 @@ llvm::Error norm::checkTargetName(llvm::StringRef name) {
   return llvm::createStringError("unknown target '" + name.str() +
                                  "', expects host or one of " +
                                  llvm::join(names, ", "));
+}
+
+unsigned GPUTarget::capability() const {
+  unsigned number = 0;
+  name.drop_front(llvm::StringRef("sm_").size()).getAsInteger(10, number);
+  return number;
+}
+
+llvm::Error norm::checkDType(DType type, llvm::StringRef role,
+                             llvm::StringRef target) {
+  constexpr unsigned kFirstEightBit = 89;
+  const GPUTarget *gpu = findGPUTarget(target);
+  bool isEightBit = type == DType::F8E4M3FN || type == DType::F8E5M2;
+  if (!gpu || !isEightBit || gpu->capability() >= kFirstEightBit)
+    return llvm::Error::success();
+  return llvm::createStringError(
+      llvm::formatv("'{0}' {1} needs sm_{2} or newer but target is {3}",
+                    ::norm::name(type), role, kFirstEightBit, target));
 }
 
 unsigned norm::minDriverForPtx(unsigned ptxVersion) {

@@ -1,5 +1,4 @@
-//===- LegalizeMath.cpp - Only exactly rounded math
-//------------------------===//
+//===- LegalizeMath.cpp - Only exactly rounded math -----------------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -8,6 +7,8 @@
 
 #include "norm/Target/Passes.h"
 
+#include "EightBitFloats.h"
+#include "ShapedEmitter.h"
 #include "SmallFloats.h"
 #include "norm/Support/Targets.h"
 
@@ -34,7 +35,15 @@ static Type withElement(Type type, Type element) {
 }
 
 static bool isSmallFloat(Type type) {
-  return isa<Float16Type, BFloat16Type>(getElementTypeOrSelf(type));
+  return isa<Float16Type, BFloat16Type, Float8E4M3FNType, Float8E5M2Type>(
+      getElementTypeOrSelf(type));
+}
+
+/// Whether values of a type can be computed with at all.
+static bool isKnown(Type type) {
+  type = getElementTypeOrSelf(type);
+  return !isa<FloatType>(type) || type.isF32() || type.isF64() ||
+         isSmallFloat(type);
 }
 
 /// The LLVM intrinsic that computes what `op` does, rounded exactly; empty if
@@ -79,6 +88,12 @@ public:
 
 private:
   LogicalResult legalize(Operation *op) {
+    for (Type type : op->getOperandTypes())
+      if (!isKnown(type))
+        return rejectType(op, type);
+    for (Type type : op->getResultTypes())
+      if (!isKnown(type))
+        return rejectType(op, type);
     dropFastMath(op);
     if (auto fma = dyn_cast<vector::FMAOp>(op))
       op = rewriter.replaceOpWithNewOp<math::FmaOp>(fma, fma.getLhs(),
@@ -86,7 +101,7 @@ private:
     if (isa<math::IsNaNOp, math::IsInfOp, math::IsFiniteOp>(op))
       return classifyByComparison(op), success();
     if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
-      return roundOnce(op);
+      return roundOnce(op), success();
     if (isa<arith::RemFOp>(op))
       return reject(op);
     if (isa<math::MathDialect>(op->getDialect())) {
@@ -106,6 +121,11 @@ private:
                            << op->getOperand(0).getType();
   }
 
+  LogicalResult rejectType(Operation *op, Type type) {
+    return op->emitError() << "target " << target << " has no '"
+                           << op->getName() << "' on " << type;
+  }
+
   void dropFastMath(Operation *op) {
     auto fastMath = dyn_cast<arith::ArithFastMathInterface>(op);
     if (fastMath && fastMath.getFastMathFlagsAttr() &&
@@ -116,7 +136,7 @@ private:
                                                 arith::FastMathFlags::none));
   }
 
-  /// Rewrites a math op on f16 or bf16 into one on f32 between conversions.
+  /// Rewrites a math op on a smaller float than f32 into one on f32 between conversions.
   Operation *computeInFloat(Operation *op) {
     Location loc = op->getLoc();
     Type small = op->getResult(0).getType();
@@ -138,6 +158,9 @@ private:
   void classifyByComparison(Operation *op) {
     Location loc = op->getLoc();
     Value x = op->getOperand(0);
+    if (getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth() == 8)
+      x = arith::ExtFOp::create(
+          rewriter, loc, withElement(x.getType(), rewriter.getF32Type()), x);
     if (isa<math::IsNaNOp>(op)) {
       rewriter.replaceOpWithNewOp<arith::CmpFOp>(op, arith::CmpFPredicate::UNO,
                                                  x, x);
@@ -166,22 +189,57 @@ private:
       rewriter.replaceOpWithNewOp<arith::AndIOp>(op, above, below);
   }
 
-  /// Integers reach f16 and bf16 through a type that holds them exactly.
-  LogicalResult roundOnce(Operation *op) {
+  /// Integers reach smaller floats than f32 through a type that holds them
+  /// exactly, or at least with all that decides on the rounding.
+  void roundOnce(Operation *op) {
     Type result = op->getResult(0).getType();
     if (!isSmallFloat(result))
-      return success();
-    Type source = getElementTypeOrSelf(op->getOperand(0).getType());
-    unsigned width = source.getIntOrFloatBitWidth();
-    if (width > 32)
-      return reject(op);
+      return;
+    Value x = op->getOperand(0);
+    unsigned width = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
     Type exact = withElement(result, width > 24 ? Type(rewriter.getF64Type())
                                                 : rewriter.getF32Type());
     Operation *converted = rewriter.clone(*op);
     converted->getResult(0).setType(exact);
-    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, result,
-                                                 converted->getResult(0));
-    return success();
+    Value value = converted->getResult(0);
+    if (width > 53)
+      value = roundWideToOdd(op, value);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, result, value);
+  }
+
+  /// A 64-bit integer as an f64, `value` where that is exact, else rounded to
+  /// odd: its upper bits, the last of which says whether lower ones were set.
+  Value roundWideToOdd(Operation *op, Value value) {
+    constexpr int64_t kDropped = 11, kMantissa = 53;
+    Type i64 = rewriter.getI64Type();
+    Value x = op->getOperand(0);
+    ShapedEmitter emit(rewriter, op->getLoc(), x.getType());
+    bool isSigned = isa<arith::SIToFPOp>(op);
+    Value count = emit.constant(i64, kDropped);
+    Value upper = isSigned ? emit.make<arith::ShRSIOp>(x, count)
+                           : emit.make<arith::ShRUIOp>(x, count);
+    Value zero = emit.constant(i64, 0), one = emit.constant(i64, 1);
+    Value lower = emit.make<arith::AndIOp>(
+        x, emit.constant(i64, (int64_t(1) << kDropped) - 1));
+    Value isInexact =
+        emit.make<arith::CmpIOp>(arith::CmpIPredicate::ne, lower, zero);
+    upper = emit.make<arith::OrIOp>(
+        upper, emit.make<arith::SelectOp>(isInexact, one, zero));
+    Operation *rounded = rewriter.clone(*op);
+    rounded->setOperand(0, upper);
+    rounded->getResult(0).setType(value.getType());
+    Value scaled = emit.make<arith::MulFOp>(
+        rounded->getResult(0),
+        emit.real(rewriter.getF64Type(), double(int64_t(1) << kDropped)));
+    // Small ones are exact as they are.
+    Value offset = isSigned ? emit.make<arith::AddIOp>(
+                                  x, emit.constant(i64, int64_t(1) << kMantissa))
+                            : x;
+    Value span = emit.constant(
+        i64, int64_t(1) << (isSigned ? kMantissa + 1 : kMantissa));
+    Value isSmall =
+        emit.make<arith::CmpIOp>(arith::CmpIPredicate::ult, offset, span);
+    return emit.make<arith::SelectOp>(isSmall, value, scaled);
   }
 
   void callIntrinsic(Operation *op) {
@@ -214,7 +272,9 @@ struct NormLegalizeMathPass
       root->emitError(llvm::toString(std::move(error)));
       return signalPassFailure();
     }
-    if (failed(Legalizer(&getContext(), target).run(root)))
+    if (failed(emulateEightBitArithmetic(root)) ||
+        failed(Legalizer(&getContext(), target).run(root)) ||
+        failed(expandEightBitFloats(root, target)))
       return signalPassFailure();
     if (target == "host" && failed(expandSmallFloats(root)))
       signalPassFailure();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SmallFloats.h"
+#include "ShapedEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -16,45 +17,10 @@
 using namespace mlir;
 using namespace mlir::norm;
 
-namespace {
-/// Builds integer and float arithmetic on values shaped like a given one.
-class Emitter {
-public:
-  Emitter(OpBuilder &builder, Location loc, Type shape)
-      : builder(builder), loc(loc), shape(dyn_cast<ShapedType>(shape)) {}
-
-  Type typed(Type element) {
-    return shape ? Type(shape.clone(element)) : element;
-  }
-  Value constant(Type element, int64_t bits) {
-    TypedAttr value = builder.getIntegerAttr(element, bits);
-    if (shape)
-      value = DenseElementsAttr::get(shape.clone(element), Attribute(value));
-    return arith::ConstantOp::create(builder, loc, value);
-  }
-  Value bitcast(Type element, Value value) {
-    return arith::BitcastOp::create(builder, loc, typed(element), value);
-  }
-  template <typename OpT>
-  Value convert(Type element, Value value) {
-    return OpT::create(builder, loc, typed(element), value);
-  }
-  template <typename OpT, typename... Args>
-  Value make(Args... args) {
-    return OpT::create(builder, loc, args...);
-  }
-
-private:
-  OpBuilder &builder;
-  Location loc;
-  ShapedType shape;
-};
-} // namespace
-
 /// f32 to bf16, to nearest even; a NaN becomes the quiet one. In integers: half
 /// of the last place, less one for an even last place, is added before the low
 /// half is cut off, and a carry rightly steps into the exponent.
-static Value roundToBrain(Emitter &emit, OpBuilder &builder, Value x) {
+static Value roundToBrain(ShapedEmitter &emit, OpBuilder &builder, Value x) {
   Type i32 = builder.getI32Type(), i16 = builder.getI16Type();
   Value bits = emit.bitcast(i32, x);
   Value sixteen = emit.constant(i32, 16);
@@ -70,10 +36,7 @@ static Value roundToBrain(Emitter &emit, OpBuilder &builder, Value x) {
                       emit.convert<arith::TruncIOp>(i16, result));
 }
 
-/// f64 to f32, to odd: inexact results get an odd last place, by which a
-/// following rounding to a type with at least two bits less still sees on which
-/// side of a tie the value was.
-static Value roundToOdd(Emitter &emit, OpBuilder &builder, Value x) {
+Value mlir::norm::roundToOdd(ShapedEmitter &emit, OpBuilder &builder, Value x) {
   Type f32 = builder.getF32Type(), i32 = builder.getI32Type();
   Value nearest = emit.convert<arith::TruncFOp>(f32, x);
   Value back = emit.convert<arith::ExtFOp>(builder.getF64Type(), nearest);
@@ -104,7 +67,7 @@ static void expandTruncation(IRRewriter &rewriter, arith::TruncFOp op) {
   if (!isa<BFloat16Type, Float16Type>(to) || (to.isF16() && !fromDouble))
     return;
   rewriter.setInsertionPoint(op);
-  Emitter emit(rewriter, op.getLoc(), op.getType());
+  ShapedEmitter emit(rewriter, op.getLoc(), op.getType());
   if (fromDouble)
     x = roundToOdd(emit, rewriter, x);
   else if (getElementTypeOrSelf(x.getType()).isF16())
@@ -119,7 +82,7 @@ static void expandExtension(IRRewriter &rewriter, arith::ExtFOp op) {
   if (!getElementTypeOrSelf(x.getType()).isBF16())
     return;
   rewriter.setInsertionPoint(op);
-  Emitter emit(rewriter, op.getLoc(), op.getType());
+  ShapedEmitter emit(rewriter, op.getLoc(), op.getType());
   Type i32 = rewriter.getI32Type();
   Value bits =
       emit.convert<arith::ExtUIOp>(i32, emit.bitcast(rewriter.getI16Type(), x));
@@ -130,13 +93,30 @@ static void expandExtension(IRRewriter &rewriter, arith::ExtFOp op) {
   rewriter.replaceOp(op, result);
 }
 
-/// Arithmetic on bf16 in f32, whose precision is large enough that the two
-/// roundings give what one would.
-static LogicalResult emulateBrainArithmetic(Operation *root) {
+static bool isArithmeticOn(Operation *op, ArrayRef<Type> types) {
+  if (isa<arith::ExtFOp, arith::TruncFOp, arith::BitcastOp, arith::ConstantOp,
+          arith::SelectOp>(op))
+    return false;
+  auto isOne = [&](Type type) {
+    return llvm::is_contained(types, getElementTypeOrSelf(type));
+  };
+  return isa<arith::ArithDialect, vector::VectorDialect>(op->getDialect()) &&
+         (llvm::any_of(op->getOperandTypes(), isOne) ||
+          llvm::any_of(op->getResultTypes(), isOne));
+}
+
+LogicalResult mlir::norm::emulateArithmetic(Operation *root,
+                                            ArrayRef<Type> types) {
+  auto found = root->walk([&](Operation *op) {
+    return isArithmeticOn(op, types) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+  });
+  if (!found.wasInterrupted())
+    return success();
   MLIRContext *context = root->getContext();
   TypeConverter converter;
-  arith::populateEmulateUnsupportedFloatsConversions(
-      converter, {BFloat16Type::get(context)}, Float32Type::get(context));
+  arith::populateEmulateUnsupportedFloatsConversions(converter, types,
+                                                     Float32Type::get(context));
   RewritePatternSet patterns(context);
   arith::populateEmulateUnsupportedFloatsPatterns(patterns, converter);
   ConversionTarget target(*context);
@@ -144,24 +124,9 @@ static LogicalResult emulateBrainArithmetic(Operation *root) {
   return applyPartialConversion(root, target, std::move(patterns));
 }
 
-static bool isBrainArithmetic(Operation *op) {
-  if (isa<arith::ExtFOp, arith::TruncFOp, arith::BitcastOp, arith::ConstantOp,
-          arith::SelectOp>(op))
-    return false;
-  auto isBrain = [](Type type) { return getElementTypeOrSelf(type).isBF16(); };
-  return isa<arith::ArithDialect, vector::VectorDialect>(op->getDialect()) &&
-         (llvm::any_of(op->getOperandTypes(), isBrain) ||
-          llvm::any_of(op->getResultTypes(), isBrain));
-}
-
 LogicalResult mlir::norm::expandSmallFloats(Operation *root) {
-  bool hasArithmetic = root->walk([](Operation *op) {
-                             return isBrainArithmetic(op)
-                                        ? WalkResult::interrupt()
-                                        : WalkResult::advance();
-                           })
-                           .wasInterrupted();
-  if (hasArithmetic && failed(emulateBrainArithmetic(root)))
+  Type brain = BFloat16Type::get(root->getContext());
+  if (failed(emulateArithmetic(root, brain)))
     return failure();
 
   IRRewriter rewriter(root->getContext());

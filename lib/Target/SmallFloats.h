@@ -8,12 +8,18 @@
 #ifndef NORM_LIB_TARGET_SMALLFLOATS_H
 #define NORM_LIB_TARGET_SMALLFLOATS_H
 
+#include "mlir/IR/Types.h"
 #include "mlir/Support/LLVM.h"
 
 namespace mlir {
 class Operation;
 
 namespace norm {
+
+/// Writes arithmetic of `arith` and `vector` ops on `types`, below `root`, in
+/// f32 with conversions around each op. The precision of f32 is large enough
+/// that the two roundings give what one would for types of up to 11 bits.
+LogicalResult emulateArithmetic(Operation *root, ArrayRef<Type> types);
 
 /// Writes what is done on bf16 below `root` in f32 and integers, and roundings
 /// from f64 to bf16 and f16 such that there is only one.

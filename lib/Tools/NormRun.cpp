@@ -37,6 +37,7 @@ public:
 
 private:
   llvm::Error compile();
+  llvm::Error checkOptions();
   llvm::Error launch();
   llvm::Error writeResults();
   llvm::Error check();
@@ -76,10 +77,22 @@ llvm::Error Run::compile() {
   compileOptions.target = options.target;
   compileOptions.entry = options.entry;
   compileOptions.schedule = options.schedule;
+  if (llvm::Error error =
+          makeLaunchOptions(options).moveInto(compileOptions.launch))
+    return error;
   return jit::compileAndLoad(compiler, text->getBuffer(),
                              text->getBufferIdentifier(), compileOptions,
                              *device)
       .moveInto(program);
+}
+
+/// What compares with a program needs one.
+llvm::Error Run::checkOptions() {
+  if (program.artifact.isProgram || !(options.check || options.hostBits))
+    return llvm::Error::success();
+  return llvm::createStringError(
+      llvm::Twine(options.check ? "--check" : "--bits") +
+      ": expects a program to compare with but got kernels");
 }
 
 llvm::Error Run::launch() {
@@ -194,6 +207,7 @@ void Run::describe() {
     described.dtype = manifest().dtype(kernel.columns.buffer);
     described.rows = launch.rows;
     described.columns = launch.columns;
+    described.grid = kernel.grid.value_or(0);
     described.bytes = launch.minimalBytes;
     if (launch.kernel < moved.size())
       for (const BufferTraffic &traffic : moved[launch.kernel].buffers)
@@ -215,7 +229,8 @@ void Run::explain() {
     else
       os << kernel.variants[launch.variant].symbol << ", variant "
          << launch.variant + 1 << " of " << kernel.variants.size() << "\n";
-    os << "  order    " << kernel.order << "\n";
+    if (!kernel.order.empty())
+      os << "  order    " << kernel.order << "\n";
     os << "  schedule " << kernel.schedule << "\n";
   }
   for (const std::string &line : program.executable->notes())
@@ -240,6 +255,8 @@ llvm::Error Run::writeReport() {
 
 llvm::Error Run::execute() {
   if (llvm::Error error = compile())
+    return error;
+  if (llvm::Error error = checkOptions())
     return error;
   if (llvm::Error error = launch())
     return error;

@@ -147,12 +147,16 @@ llvm::Error checkResultIndices(const std::map<unsigned, T> &values,
 
 llvm::Error DataMaker::checkIndices() {
   size_t inputs = manifest.arguments.size() - data.results.size();
-  for (const auto &[index, spec] : options.arguments)
-    if (index >= manifest.arguments.size() ||
-        manifest.arguments[index].role == ArgumentRole::Output)
+  for (const auto &[index, spec] : options.arguments) {
+    // The results of a kernel lie between its arguments; a shape is no data.
+    bool isKnown = index < manifest.arguments.size() &&
+                   (manifest.arguments[index].role != ArgumentRole::Output ||
+                    spec.kind == DataSpec::Kind::Empty);
+    if (!isKnown)
       return llvm::createStringError("--arg: expects an argument index below " +
                                      llvm::Twine(inputs) + " but got " +
                                      llvm::Twine(index));
+  }
   size_t results = data.results.size();
   if (llvm::Error error = checkResultIndices(options.outputs, "out", results))
     return error;
@@ -185,6 +189,8 @@ llvm::Error DataMaker::makeGiven(unsigned index, const DataSpec &spec) {
   if (llvm::Error error = solver.give(index, shape))
     return error;
   value.placement = spec.placement;
+  if (argument.role == ArgumentRole::Output)
+    return llvm::Error::success();
   llvm::Expected<HostTensor> tensor = spec.make(argument.dtype, workers);
   if (!tensor)
     return fail(manifest, index, llvm::toString(tensor.takeError()));
@@ -262,6 +268,36 @@ llvm::Expected<CallData> DataMaker::make() {
 }
 
 } // namespace
+
+llvm::Expected<KernelLaunchOptions>
+tools::makeLaunchOptions(const RunOptions &options) {
+  KernelLaunchOptions launch;
+  launch.grid = options.grid;
+  launch.block = options.block;
+  launch.dynamicShared = options.sharedBytes;
+  for (const auto &[index, spec] : options.arguments) {
+    KernelArgument &argument = launch.arguments[index];
+    argument.dtype = spec.dtype;
+    switch (spec.kind) {
+    case DataSpec::Kind::Scalar:
+      argument.role = ArgumentRole::Scalar;
+      continue;
+    case DataSpec::Kind::Empty:
+      argument.role = ArgumentRole::Output;
+      break;
+    default:
+      argument.role = ArgumentRole::Input;
+    }
+    argument.rank = unsigned(spec.shape.size());
+    if (spec.kind != DataSpec::Kind::File)
+      continue;
+    llvm::Expected<NpyFile> file = NpyFile::open(spec.path);
+    if (!file)
+      return file.takeError();
+    argument.rank = unsigned(file->shape().size());
+  }
+  return launch;
+}
 
 llvm::Expected<CallData> tools::makeCallData(const Manifest &manifest,
                                              const RunOptions &options,

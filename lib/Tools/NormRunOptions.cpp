@@ -19,17 +19,18 @@ namespace cl = llvm::cl;
 namespace {
 
 constexpr llvm::StringLiteral kOverview =
-    R"(norm-run compiles and runs a program
+    R"(norm-run compiles and runs a program, or a kernel given as gpu.func
 
   Data of argument N, by position (--arg N=...):
     x.npy                      a file (uint16 for bf16, uint8 for f8 types)
     random:4096x4096:seed=7    normal with mean=0, std=1; or dist=uniform in
                                low=-1 to high=1
     ones:4096 zeros:4096 full:4096:value=2 iota:4096
+    empty:4096                 no data: the result of a kernel
     3.5                        a scalar
-  Tensors also take :pitch=P (elements from one row to the next) and :offset=K
-  (elements of misalignment). An argument without data is random, with N as
-  seed.
+  Tensors also take :pitch=P (elements from one row to the next), :offset=K
+  (elements of misalignment) and :dtype=T. An argument without data is random,
+  with N as seed.
 
   Exit status: 0 right, 1 wrong input, 2 a check failed, 3 no such device.
 )";
@@ -78,6 +79,14 @@ struct CommandLine {
   cl::opt<std::string> json{"json",
                             cl::desc("Write the report to a file as JSON"),
                             cl::value_desc("file"), cl::cat(category)};
+  cl::opt<uint64_t> grid{"grid", cl::init(0), cl::value_desc("CTAs"),
+                         cl::desc("CTAs of a gpu.func that nothing launches"),
+                         cl::cat(category)};
+  cl::opt<unsigned> block{"block", cl::init(0), cl::value_desc("threads"),
+                          cl::desc("Threads of each CTA"), cl::cat(category)};
+  cl::opt<uint64_t> shared{"shared", cl::init(0), cl::value_desc("bytes"),
+                           cl::desc("Dynamic shared memory of each CTA"),
+                           cl::cat(category)};
   cl::opt<std::string> bits{
       "bits", cl::desc("Compare every bit with the results on the host"),
       cl::value_desc("host"), cl::cat(category)};
@@ -182,6 +191,11 @@ llvm::Error convert(const CommandLine &line, RunOptions &options) {
   options.explain = line.explain;
   options.warmups = line.warmups;
   options.launches = line.launches;
+  if (line.grid.getNumOccurrences() != 0)
+    options.grid = line.grid;
+  if (line.block.getNumOccurrences() != 0)
+    options.block = line.block;
+  options.sharedBytes = line.shared;
   if (!line.bits.empty() && line.bits != "host")
     return wrong("bits", "expects host but got '" + line.bits + "'");
   options.hostBits = !line.bits.empty();

@@ -100,6 +100,8 @@ void tools::printTable(llvm::raw_ostream &os,
   };
   add("kernel", false, [](const KernelReport &k) { return k.program; });
   add("shape", false, [](const KernelReport &k) {
+    if (k.grid != 0)
+      return std::string("-");
     return std::string(
         llvm::formatv("{0}x{1} {2}", k.rows, k.columns, name(k.dtype)));
   });
@@ -198,6 +200,8 @@ static json::Object toObject(const KernelReport &kernel,
       {"schedule", kernel.schedule}, {"symbol", kernel.symbol},
       {"dtype", name(kernel.dtype)}, {"rows", kernel.rows},
       {"columns", kernel.columns},   {"bytes", int64_t(kernel.bytes)}};
+  if (kernel.grid != 0)
+    object["grid"] = int64_t(kernel.grid);
   if (kernel.timing) {
     object["median"] = finiteNumber(kernel.timing->median());
     object["p10"] = finiteNumber(kernel.timing->quantile(0.1));

@@ -31,8 +31,52 @@ func.func @remainder(%x: f32) -> f32 {
 
 // -----
 
-func.func @wide_integer(%x: i64) -> bf16 {
-  // expected-error@+1 {{target sm_90 has no exactly rounded 'arith.uitofp' on 'i64'}}
-  %0 = arith.uitofp %x : i64 to bf16
-  return %0 : bf16
+func.func @unknown_type(%x: f32) -> f32 {
+  // expected-error@+1 {{target sm_90 has no 'arith.truncf' on 'f8E4M3'}}
+  %0 = arith.truncf %x : f32 to f8E4M3
+  %1 = arith.extf %0 : f8E4M3 to f32
+  return %1 : f32
+}
+
+// -----
+
+func.func @quad(%x: f128) -> f128 {
+  // expected-error@+1 {{target sm_90 has no 'arith.addf' on 'f128'}}
+  %0 = arith.addf %x, %x : f128
+  return %0 : f128
+}
+
+// -----
+
+func.func @rounding_mode(%x: f32) -> i8 {
+  // expected-error@+1 {{expects rounding to nearest even but got toward_zero}}
+  %0 = arith.truncf %x toward_zero : f32 to f8E5M2
+  %1 = arith.bitcast %0 : f8E5M2 to i8
+  return %1 : i8
+}
+
+// -----
+
+// expected-error@+1 {{expects 8-bit floats as i8 but argument 1 is 'f8E5M2'}}
+func.func @argument(%x: f32, %y: f8E5M2) -> f32 {
+  %0 = arith.extf %y : f8E5M2 to f32
+  return %0 : f32
+}
+
+// -----
+
+func.func @matrix(%x: vector<2x4xf32>) -> vector<2x4xi8> {
+  // expected-error@+1 {{expects a scalar or a vector of one static dim to convert but got 'vector<2x4xf8E4M3FN>'}}
+  %0 = arith.truncf %x : vector<2x4xf32> to vector<2x4xf8E4M3FN>
+  %1 = arith.bitcast %0 : vector<2x4xf8E4M3FN> to vector<2x4xi8>
+  return %1 : vector<2x4xi8>
+}
+
+// -----
+
+func.func @memory(%m: memref<4xf8E4M3FN>, %i: index) -> i8 {
+  // expected-error@+1 {{target sm_90 has no 'memref.load' on 8-bit floats}}
+  %0 = memref.load %m[%i] : memref<4xf8E4M3FN>
+  %1 = arith.bitcast %0 : f8E4M3FN to i8
+  return %1 : i8
 }

@@ -50,7 +50,7 @@
 
 // RUN: sh -c 'norm-run %s --device=host --arg 0=%s 2>%t; test $? -eq 1'
 // RUN: FileCheck %s --check-prefix=FORM --input-file=%t
-// FORM: norm-run: error: --arg: 0={{.*}}: expects a .npy file, random:, ones:, zeros:, full:, iota: or a number but got {{.*}}
+// FORM: norm-run: error: --arg: 0={{.*}}: expects a .npy file, random:, ones:, zeros:, full:, iota:, empty: or a number but got {{.*}}
 // FORM-NOT: {{.}}
 
 // The file holds f32; the function takes bf16.

@@ -281,3 +281,48 @@ func.func @unread(%x: tensor<4x8xf32>, %u: tensor<4x8xf32>, %w: tensor<8xf32>)
   }
   return %y, %z : tensor<4x8xf32>, tensor<4xf32>
 }
+
+// Transposes are maps of what they move, on the way in and out; rows and
+// columns stay those of the norm.
+// CHECK-LABEL: func.func @transposes
+// CHECK-SAME: (%[[X:.*]]: tensor<?x4xf32>)
+func.func @transposes(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // CHECK: %[[F:.*]] = norm.generic (row, col)
+  // CHECK-NEXT: ins(%{{.*}} = %[[X]][col, row] : tensor<?x4xf32>)
+  // CHECK-NEXT: outs(%{{.*}} = %{{.*}}[col, row] : tensor<?x4xf32>)
+  // CHECK: norm.reduce max %{{.*}} over [col]
+  // CHECK: math.absf
+  // CHECK-NOT: norm.generic
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x4xf32>
+  %e = tensor.empty(%n) : tensor<4x?xf32>
+  %t = linalg.transpose ins(%x : tensor<?x4xf32>) outs(%e : tensor<4x?xf32>) permutation = [1, 0]
+  %y = norm.softmax %t axes = [1] : tensor<4x?xf32> -> tensor<4x?xf32>
+  %f = tensor.empty(%n) : tensor<?x4xf32>
+  %z = linalg.transpose ins(%y : tensor<4x?xf32>) outs(%f : tensor<?x4xf32>) permutation = [1, 0]
+  %a = math.absf %z : tensor<?x4xf32>
+  // CHECK: return %[[F]]
+  return %a : tensor<?x4xf32>
+}
+
+// A statistic of the columns, and what it's applied to.
+// CHECK-LABEL: func.func @leading_dim
+func.func @leading_dim(%x: tensor<4x8xf32>, %m0: tensor<8xf32>) -> tensor<4x8xf32> {
+  // CHECK: norm.generic (row, col)
+  // CHECK: %[[M:.*]] = norm.reduce max %[[A:.*]] over [row] : f32
+  // CHECK: arith.subf %[[A]], %[[M]] : f32
+  // CHECK-NOT: norm.generic
+  %m = norm.generic (row, col) ins(%v = %x[row, col] : tensor<4x8xf32>)
+      outs(%o = %m0[col] : tensor<8xf32>) {
+    %r = norm.reduce max %v over [row] : f32
+    norm.yield %r : f32
+  }
+  %e = tensor.empty() : tensor<4x8xf32>
+  %t = norm.generic (row, col)
+      ins(%p = %m[col] : tensor<8xf32>, %q = %x[row, col] : tensor<4x8xf32>)
+      outs(%o = %e[row, col] : tensor<4x8xf32>) {
+    %s = arith.subf %q, %p : f32
+    norm.yield %s : f32
+  }
+  return %t : tensor<4x8xf32>
+}

@@ -99,6 +99,10 @@ FailureOr<OrderAttr> naturalOrder(GenericOp program);
 ::norm::Schedule toSchedule(ScheduleAttr attr);
 ScheduleAttr toAttribute(MLIRContext *context, const ::norm::Schedule &schedule);
 
+/// Bytes of a reduction's state, at most: what each thread writes where the
+/// warps of a CTA meet.
+int64_t stateBytes(ReduceKind kind, Type type);
+
 } // namespace mlir::norm
 
 #endif // NORM_ANALYSIS_PROGRAM_H

@@ -98,6 +98,7 @@ struct TilePlan {
 struct TargetLimits {
   bool isHost = false;
   int64_t sharedPerCta = 0;  ///< bytes of shared memory a CTA may use
+  int64_t registersPerCta = 65536; ///< the same on every supported GPU
   int64_t vectorBytes = 64;  ///< SIMD width of the host
 };
 
@@ -106,7 +107,9 @@ struct ProgramFacts {
   int64_t columns = -1;     ///< -1 where known at launch only
   int64_t leaf = 4;         ///< columns per leaf of the order
   int64_t lanes = 1024;     ///< virtual lanes of the order
-  int64_t heldBytes = 4;    ///< bytes per column kept between phases
+  int64_t heldBytes = 4;    ///< bytes per column kept between two phases
+  int64_t slotBytes = 4;    ///< bytes per column kept by all phases together
+  int64_t stateBytes = 4;   ///< bytes per thread that exchanges write, at most
   int64_t phases = 1;       ///< walks over the columns
   // Across memory:
   int64_t inner = 0;     ///< inner columns of the order; 0: along memory
@@ -120,6 +123,9 @@ struct ProgramFacts {
     return columns < 0 || inner == 0 ? columns : columns / inner;
   }
 };
+
+/// Bytes of shared memory that a GPU kernel can declare by itself.
+constexpr int64_t maxStaticShared = 48 << 10;
 
 /// The most columns of a row: kernels count columns in 32 bits.
 constexpr int64_t maxColumns = int64_t(1) << 30;

@@ -15,16 +15,39 @@
 #include "norm/Support/Manifest.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace norm {
 
+/// What the caller says of one argument of a kernel that the text doesn't
+/// describe.
+struct KernelArgument {
+  /// None: an output if the kernel writes it, and it isn't `llvm.readonly`.
+  std::optional<ArgumentRole> role;
+  /// None: that of the memref, or of what is loaded and stored.
+  std::optional<DType> dtype;
+  /// Dims of the tensor; needed where the type is an address.
+  std::optional<unsigned> rank;
+};
+
+/// The launch of a kernel that nothing in the text launches: a `gpu.func` that
+/// was written by hand.
+struct KernelLaunchOptions {
+  std::optional<uint64_t> grid;  ///< CTAs
+  std::optional<unsigned> block; ///< threads of a CTA; else known_block_size
+  uint64_t dynamicShared = 0;    ///< bytes of a CTA
+  std::map<unsigned, KernelArgument> arguments; ///< by number
+};
+
 struct CompileOptions {
   /// `host`, or `sm_80` to `sm_121`.
   std::string target = "host";
-  /// The function to compile. Empty: the only public function, else `main`.
+  /// The function to compile. Empty: the only public function, else `main`; of
+  /// a text with kernels the function that launches them, else the only kernel.
   std::string entry;
   /// Fields of the schedule that override the model's, as in
   /// `threads=256,residency=stream`.
@@ -33,6 +56,9 @@ struct CompileOptions {
   unsigned ptxVersion = 0;
   /// For a GPU target: its kernels as host code for the emulated device.
   bool emulate = false;
+  /// For a kernel that nothing launches; of no meaning for other texts, but
+  /// naming a grid, a block or shared memory is an error there.
+  KernelLaunchOptions launch;
   /// What the code must load on, as `cuDriverGetVersion` counts; 0 for any.
   unsigned driverVersion = 0;
 };
@@ -44,9 +70,13 @@ struct Artifact {
   std::string code;
   /// What the passes remarked, `file:line:col: remark: ...`.
   std::vector<std::string> remarks;
+  /// Whether the text was a program rather than kernels, so that the reference
+  /// and other targets can take it as well.
+  bool isProgram = true;
 };
 
-/// The levels at which a compilation can be looked at, in order.
+/// The levels at which a compilation can be looked at, in order. A text with
+/// `gpu.func`s is at their level from the start.
 enum class Level {
   Norm,      ///< the entry as it was written
   Program,   ///< fused programs on tensors

@@ -60,12 +60,23 @@ protected:
   };
 
   void setReach(Buffer &buffer);
+  /// `countSlices` and `sliceSize` of a number of walked columns (i64).
+  struct SliceValues {
+    Value count, size;
+  };
+  SliceValues emitSlices(Value walked);
 
   /// Emits the rows' code at the builder's insertion point, for row `row`.
   LogicalResult lowerWork(Value row);
   /// Emits a phase's body for one chunk; returns the yielded vectors.
   FailureOr<SmallVector<Value>> lowerChunk(norm_tile::PhaseOp phase,
                                            const Chunk &chunk);
+
+  /// What an earlier phase kept, from the same loads: for a schedule that keeps
+  /// nothing.
+  Value computeAgain(norm_tile::HeldOp op, const Chunk &chunk,
+                     IRMapping &again);
+  Value computeAgain(Value value, const Chunk &chunk, IRMapping &again);
 
   virtual LogicalResult lowerPhase(norm_tile::PhaseOp phase) = 0;
   virtual Value emitLoad(norm_tile::LoadOp op, const Chunk &chunk) = 0;

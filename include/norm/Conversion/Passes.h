@@ -12,6 +12,9 @@
 
 namespace mlir {
 class ModuleOp;
+namespace gpu {
+class GPUModuleOp;
+} // namespace gpu
 namespace norm {
 
 #define GEN_PASS_DECL

@@ -124,4 +124,67 @@ def ConvertGPUToEmulatedPass : Pass<"convert-gpu-to-emulated", "::mlir::ModuleOp
     "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect"];
 }
 
+def NormUnpackKernelMemRefsPass : Pass<"norm-unpack-kernel-memrefs", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "pass memrefs of kernels as addresses, extents and strides";
+  let description = [{
+    For kernels that were written by hand. A memref argument of a `gpu.func`
+    that is a kernel becomes an address in global memory, an i64 for each
+    dynamic extent and then an i64 for each dynamic stride, in elements; a
+    memref without a layout is row-major, so that its strides follow. Loads,
+    stores and `memref.dim` are rewritten; other uses are errors. What is left
+    has the form of the compiler's own kernels.
+
+    Example:
+
+    ```mlir
+    gpu.func @k(%x: memref<?x64xf32>) kernel {
+      %v = memref.load %x[%i, %j] : memref<?x64xf32>
+      ...
+    }
+    // becomes
+    gpu.func @k(%x: !llvm.ptr<1>, %rows: i64) kernel {
+      %p = llvm.getelementptr %x[%offset] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+      %v = llvm.load %p {alignment = 4 : i64} : !llvm.ptr<1> -> f32
+      ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+    "::mlir::arith::ArithDialect"];
+}
+
+def NormExpandUnitBarriersPass : Pass<"norm-expand-unit-barriers", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "write norm_tile.unit_barrier as atomic accesses of its counter";
+  let description = [{
+    Around the meeting lie two barriers of the CTA. Between them, and where more
+    than one CTA arrives, the first thread adds 1 to the arrivals after a release
+    fence and loads them with acquire order until all CTAs have been there as
+    often as this barrier's phase says. After the `last` barrier it adds 1 to the
+    departures; the CTA that leaves last makes both words zero. All atomics have
+    the scope of the device. The CTA's threads lie along x.
+
+    Example:
+
+    ```mlir
+    norm_tile.unit_barrier %counter, %split phase 0 : !llvm.ptr<1>
+    // becomes
+    gpu.barrier
+    scf.if %first_thread_of_several_ctas {
+      llvm.fence syncscope("device") release
+      llvm.atomicrmw add %counter, %c1 syncscope("device") monotonic ...
+      scf.while : () -> () {
+        %n = llvm.load %counter atomic syncscope("device") acquire ...
+        %more = arith.cmpi ult, %n, %split : i32
+        scf.condition(%more)
+      } do {
+        scf.yield
+      }
+    }
+    gpu.barrier
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 #endif // NORM_CONVERSION_PASSES_TD

@@ -58,6 +58,9 @@ void buildTilePipeline(OpPassManager &pm);
 /// From tiled kernels to `gpu.func`s.
 void buildGPUPipeline(OpPassManager &pm);
 
+/// From `gpu.func`s that were written by hand to those that the compiler makes.
+void buildHandWrittenPipeline(OpPassManager &pm);
+
 /// From `gpu.func`s to the LLVM and NVVM dialects.
 void buildNVVMPipeline(OpPassManager &pm, const PipelineOptions &options);
 

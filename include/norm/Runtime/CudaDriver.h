@@ -45,6 +45,7 @@ enum DeviceAttribute : int {
   kL2CacheSize = 38,          // bytes
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,
+  kCooperativeLaunch = 95,
   kMaxSharedMemoryPerBlockOptin = 97, // bytes
 };
 
@@ -68,6 +69,7 @@ enum JitOption : int {
 
 /// CUlaunchAttributeID
 enum LaunchAttributeId : int {
+  kLaunchCooperative = 2,
   kLaunchClusterDimension = 4,
 };
 
@@ -80,6 +82,7 @@ struct LaunchAttribute {
     struct {
       unsigned x, y, z;
     } clusterDim;
+    int cooperative;
     uint64_t aligned; // the union holds pointers
   } value;
 };
@@ -143,6 +146,12 @@ static_assert(sizeof(LaunchConfig) == 56);
        (int *value, FunctionAttribute attribute, Function function))           \
   CALL(funcSetAttribute, "cuFuncSetAttribute",                                 \
        (Function function, FunctionAttribute attribute, int value))            \
+  CALL(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor",               \
+       (int *ctas, Function function, int threads, size_t sharedBytes))        \
+  CALL(launchCooperative, "cuLaunchCooperativeKernel",                         \
+       (Function function, unsigned gridX, unsigned gridY, unsigned gridZ,     \
+        unsigned blockX, unsigned blockY, unsigned blockZ,                     \
+        unsigned sharedBytes, Stream stream, void **params))                   \
   CALL(launchKernel, "cuLaunchKernel",                                         \
        (Function function, unsigned gridX, unsigned gridY, unsigned gridZ,     \
         unsigned blockX, unsigned blockY, unsigned blockZ,                     \

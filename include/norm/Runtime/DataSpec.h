@@ -21,19 +21,21 @@ namespace norm {
 ///     ones:4096  zeros:4096      a constant
 ///     full:16x8:value=2.5        a constant
 ///     iota:16x8                  0, 1, 2, ... in C order
+///     empty:16x8                 no data: an output
 ///     3.5                        a scalar
 ///
-/// Every tensor form also takes `:pitch=P` (elements from one row to the next)
-/// and `:offset=K` (elements of base misalignment). The shape of a rank 0
-/// tensor is `scalar`.
+/// Every tensor form also takes `:pitch=P` (elements from one row to the next),
+/// `:offset=K` (elements of base misalignment) and `:dtype=T`. The shape of a
+/// rank 0 tensor is `scalar`.
 struct DataSpec {
-  enum class Kind : uint8_t { File, Random, Constant, Iota, Scalar };
+  enum class Kind : uint8_t { File, Random, Constant, Iota, Empty, Scalar };
   enum class Distribution : uint8_t { Normal, Uniform };
 
   Kind kind = Kind::Random;
   std::string path;
   llvm::SmallVector<int64_t, 4> shape;
   Placement placement;
+  std::optional<DType> dtype; ///< where the text names one
   Distribution distribution = Distribution::Normal;
   uint64_t seed = 0;
   double mean = 0, deviation = 1;
@@ -45,9 +47,10 @@ struct DataSpec {
 
   static DataSpec random(llvm::ArrayRef<int64_t> shape, uint64_t seed);
 
-  /// Makes the tensor, of element type `dtype`. An error for a scalar, a file
-  /// that doesn't read as `dtype`, or a tensor that cannot be made.
-  llvm::Expected<HostTensor> make(DType dtype, Workers &workers) const;
+  /// Makes the tensor, of element type `type`. An error for a scalar or no
+  /// data, another `dtype` in the text, a file that doesn't read as `type`, or
+  /// a tensor that cannot be made.
+  llvm::Expected<HostTensor> make(DType type, Workers &workers) const;
 };
 
 /// Reads `16x4096` (or `scalar`, for rank 0).

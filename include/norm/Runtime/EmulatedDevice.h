@@ -27,6 +27,9 @@ struct EmulatedOptions {
   /// Host threads over which CTAs are spread; 0 for all cores, 16 at most.
   /// Results and findings do not depend on it.
   unsigned threads = 0;
+  /// CTAs that the GPU holds at once, which limits how many may share a row;
+  /// fewer where they have more than 256 threads.
+  unsigned residentCtas = 64;
 };
 
 /// Opens the emulated device. An error for a target that isn't a GPU.
@@ -42,6 +45,7 @@ enum class FindingKind : uint8_t {
   UninitializedShared, ///< a read of shared memory that nothing was written to
   UnwrittenOutput,     ///< a read of an output before it was written
   SharedRace,          ///< accesses with no barrier between them
+  GlobalRace,          ///< the same in global memory, or by different CTAs
   BarrierDivergence,   ///< not all threads of a CTA at the same barrier
   Deadlock,            ///< threads that wait for each other forever
   InactiveLane,        ///< a shuffle that reads from, or in, no active lane

@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What lies between a manifest and a device: the arguments of one call are
-// checked against the manifest, each kernel's variant is chosen, and its
-// parameter slots are filled. Nothing here touches memory or a device.
+// checked against the manifest, each kernel's variant is chosen, the workspace
+// is laid out, and the parameter slots are filled. Nothing here touches memory
+// or a device.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,6 +55,10 @@ struct KernelLaunch {
   unsigned variant = 0; ///< index into its variants
   int64_t rows = 0;
   int64_t columns = 0;
+  /// CTAs of the grid, or clusters of them; 0 for a kernel that isn't launched.
+  uint64_t groups = 0;
+  /// CTAs that share a row; more than 1 takes a cooperative launch.
+  uint64_t split = 1;
   /// Bytes the kernel must move: the elements of each buffer read or written,
   /// once.
   uint64_t minimalBytes = 0;
@@ -66,23 +71,39 @@ struct KernelLaunch {
 
 struct LaunchPlan {
   llvm::SmallVector<KernelLaunch, 2> kernels;
+  /// Address and size of the workspace.
+  uint64_t workspace = 0;
+  uint64_t workspaceBytes = 0;
+  /// The parts of it, without empty ones, that must be zero before the launch.
+  llvm::SmallVector<ByteRange, 2> counters;
 };
 
-/// Gives the address of `bytes` bytes for a temporary, aligned to 256 or more.
-using AllocateTemporary =
+/// Gives the address of `bytes` bytes, aligned to 256 or more.
+using AllocateBytes =
     llvm::function_ref<llvm::Expected<uint64_t>(uint64_t bytes)>;
+
+/// What a launch takes of a device.
+struct LaunchResources {
+  AllocateBytes temporary;
+  /// Asked once for the whole workspace, with 0 if there is none.
+  AllocateBytes workspace;
+  /// CTAs of a kernel's variant that are resident on the device at once; 0
+  /// where it has no cooperative launches. Null where rows aren't shared at
+  /// all, which makes every split 1.
+  llvm::function_ref<uint64_t(unsigned kernel, unsigned variant)> residentCtas =
+      nullptr;
+};
 
 /// Checks `arguments` against `manifest` and makes the launch plan. An error,
 /// naming the argument, the expectation and what was given, for: a wrong
 /// number of arguments, dtype, rank, static extent or stride; extents that the
 /// manifest says are equal but aren't; a base address that isn't aligned as
 /// required; an output that overlaps itself or, undeclared, any other tensor;
-/// no variant that takes the given alignment. Nothing is allocated unless all
-/// checks of the arguments passed.
+/// no variant that takes the given alignment and fits the device; sizes beyond
+/// 64 bits. Nothing is allocated unless all checks of the arguments passed.
 llvm::Expected<LaunchPlan> planLaunch(const Manifest &manifest,
                                       llvm::ArrayRef<BoundArgument> arguments,
-                                      uint64_t workspace,
-                                      AllocateTemporary allocate);
+                                      const LaunchResources &resources);
 
 } // namespace norm
 

@@ -40,10 +40,12 @@ struct BufferDim {
   bool operator==(const BufferDim &) const = default;
 };
 
-/// Some dimensions of one buffer; stands for the product of their extents.
+/// Some dimensions of one buffer; stands for `factor` times the product of
+/// their extents.
 struct BufferDims {
   unsigned buffer = 0;
   std::vector<unsigned> dims;
+  uint64_t factor = 1;
   bool operator==(const BufferDims &) const = default;
 };
 
@@ -95,26 +97,30 @@ struct Param {
   enum class Kind : uint8_t {
     Pointer,   ///< address of `buffer`
     Stride,    ///< stride of `dims[0]` of `buffer`, in elements
-    Extent,    ///< product of the extents `dims` of `buffer`
+    Extent,    ///< `factor` times the product of the extents `dims` of `buffer`
     Scalar,    ///< bits of the scalar argument `buffer`, in the low bytes
-    Workspace, ///< address of the workspace
+    Workspace, ///< address of the kernel's part of the workspace
+    Split,     ///< CTAs that share a row, a signed integer
   };
   Kind kind = Kind::Pointer;
   unsigned buffer = 0;
   std::vector<unsigned> dims;
+  uint64_t factor = 1;
   bool operator==(const Param &) const = default;
 
   static Param pointer(unsigned buffer) { return {Kind::Pointer, buffer, {}}; }
   static Param stride(unsigned buffer, unsigned dim) {
     return {Kind::Stride, buffer, {dim}};
   }
-  static Param extent(unsigned buffer, std::vector<unsigned> dims) {
-    return {Kind::Extent, buffer, std::move(dims)};
+  static Param extent(unsigned buffer, std::vector<unsigned> dims,
+                      uint64_t factor = 1) {
+    return {Kind::Extent, buffer, std::move(dims), factor};
   }
   static Param scalar(unsigned argument) {
     return {Kind::Scalar, argument, {}};
   }
   static Param workspace() { return {Kind::Workspace, 0, {}}; }
+  static Param split() { return {Kind::Split, 0, {}}; }
 };
 
 /// The address of `buffer`, and the byte strides of all its dims but the last
@@ -138,6 +144,10 @@ struct Variant {
   /// Registers per thread and spilled bytes, where an assembler told them.
   std::optional<unsigned> registers;
   std::optional<unsigned> spillBytes;
+  /// CTAs that share a row (or `rowsPerCta` of them) and meet while they work
+  /// on it, so that all CTAs of the grid must be resident at once. 0: the
+  /// largest power of two up to `Kernel::slices` for which they are, else 1.
+  uint64_t split = 1;
   bool operator==(const Variant &) const = default;
 };
 
@@ -150,11 +160,23 @@ struct Kernel {
   /// of them once.
   std::vector<unsigned> reads;
   std::vector<unsigned> writes;
-  BufferDims rows;
+  BufferDims rows; ///< the units of work, each by one CTA or several
   BufferDims columns;
   std::vector<Param> params;
   std::vector<Variant> variants;
+  /// CTAs, for a kernel that isn't one over rows: it was written by hand, and
+  /// may read its inputs in part.
+  std::optional<uint64_t> grid = std::nullopt;
+  /// Parts that a row can be cut into, a power of two.
+  uint64_t slices = 1;
+  /// The workspace needed for each group of `rowsPerCta` rows: bytes that are
+  /// zero before and after every launch, and bytes of any content.
+  uint64_t counterBytes = 0;
+  uint64_t unitBytes = 0;
   bool operator==(const Kernel &) const = default;
+
+  /// Whether the kernel has a part of the workspace for itself.
+  bool hasOwnWorkspace() const { return counterBytes != 0 || unitBytes != 0; }
 };
 
 /// A part of the workspace, in bytes.
@@ -164,8 +186,10 @@ struct ByteRange {
   bool operator==(const ByteRange &) const = default;
 };
 
-/// Device memory that lives across launches of one stream. The ranges `zeroed`
-/// are zero before the first launch, and every launch leaves them zero.
+/// The part of the workspace that all kernels share, at its start; those of
+/// single kernels follow. The workspace is device memory that lives across
+/// launches of one stream. The ranges `zeroed` are zero before the first
+/// launch, and every launch leaves them zero.
 struct Workspace {
   uint64_t bytes = 0;
   std::vector<ByteRange> zeroed;

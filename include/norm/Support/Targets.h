@@ -13,6 +13,7 @@
 #ifndef NORM_SUPPORT_TARGETS_H
 #define NORM_SUPPORT_TARGETS_H
 
+#include "norm/Support/DType.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -27,7 +28,8 @@ namespace norm {
 struct GPUTarget {
   llvm::StringLiteral name; ///< `sm_90`
   /// The PTX version that code is written in unless another is asked for: the
-  /// first one that knows the architecture, but 8.0 at least. 80 is PTX 8.0.
+  /// first one that knows the architecture and all its conversions, but 8.0 at
+  /// least. 80 is PTX 8.0.
   unsigned ptxVersion;
   unsigned sharedPerCta; ///< bytes of shared memory that a CTA may ask for
   unsigned sharedPerSm;  ///< bytes of shared memory of an SM
@@ -35,6 +37,9 @@ struct GPUTarget {
   unsigned ctasPerSm;    ///< resident CTAs
   unsigned threadsPerCta = 1024;
   unsigned registersPerSm = 65536;
+
+  /// Ten times the compute capability: 90 for `sm_90`.
+  unsigned capability() const;
 };
 
 /// All GPU targets, by rising compute capability.
@@ -46,6 +51,13 @@ const GPUTarget *findGPUTarget(llvm::StringRef name);
 /// Success for `host` and the GPU targets; else the error
 /// `unknown target 'sm_999', expects host or one of sm_80, ...`.
 llvm::Error checkTargetName(llvm::StringRef name);
+
+/// Success where `target` (one of those above) converts elements of `type`, else
+/// the error `'f8E4M3FN' result needs sm_89 or newer but target is sm_80`, with
+/// `role` (`result`, `operand`) for what the element is. Source: target notes of
+/// `cvt` in the PTX ISA manual.
+llvm::Error checkDType(DType type, llvm::StringRef role,
+                       llvm::StringRef target);
 
 /// The first driver, as `cuDriverGetVersion` counts (12000 is CUDA 12.0), that
 /// takes PTX version `ptxVersion` (80 is 8.0); 0 for a version not known.

@@ -8,6 +8,7 @@
 #ifndef NORM_TOOLS_NORMRUNDATA_H
 #define NORM_TOOLS_NORMRUNDATA_H
 
+#include "norm/Compiler/Compiler.h"
 #include "norm/Runtime/Device.h"
 #include "norm/Runtime/HostTensor.h"
 #include "norm/Tools/NormRunOptions.h"
@@ -31,6 +32,10 @@ struct CallData {
   /// Indices of the results in `values`, by position.
   std::vector<unsigned> results;
 };
+
+/// What the options say of the arguments of a kernel that the input doesn't
+/// describe. An error for a file that can't be read.
+llvm::Expected<KernelLaunchOptions> makeLaunchOptions(const RunOptions &options);
 
 /// Makes all data: what the options name, random numbers for inputs that they
 /// don't, poison for outputs. Dynamic extents come from the named data. An

@@ -46,6 +46,10 @@ struct RunOptions {
   bool hostBits = false;
   unsigned warmups = 5;
   unsigned launches = 50;
+  // The launch of a kernel that nothing in the input launches.
+  std::optional<uint64_t> grid;
+  std::optional<unsigned> block;
+  uint64_t sharedBytes = 0;
 };
 
 /// Reads the command line. An error quotes what isn't understood; its text is

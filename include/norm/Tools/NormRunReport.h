@@ -24,6 +24,7 @@ struct KernelReport {
   DType dtype = DType::F32;
   int64_t rows = 0;
   int64_t columns = 0;
+  uint64_t grid = 0; ///< CTAs, of a kernel that isn't one over rows; else 0
   uint64_t bytes = 0;
   std::optional<Timing> timing;
   std::optional<double> ulps; ///< the largest error of what it wrote

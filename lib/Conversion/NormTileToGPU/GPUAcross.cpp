@@ -37,23 +37,9 @@ void GPUAcross::findSlices() {
   walkedCount = walked >= 0 ? i64(walked)
                             : arith::DivUIOp::create(b, loc, columns, i64(inner))
                                   .getResult();
-  if (walked >= 0) {
-    slices = i64(numSlices);
-    sliceLength = i64(::norm::sliceSize(walked));
-    return;
-  }
-  Value whole = arith::DivUIOp::create(b, loc, walkedCount,
-                                       i64(::norm::columnsPerSlice));
-  whole = arith::MaxUIOp::create(b, loc, whole, i64(1));
-  Value zeros = math::CountLeadingZerosOp::create(b, loc, whole);
-  Value power = arith::ShLIOp::create(
-      b, loc, i64(1), arith::SubIOp::create(b, loc, i64(63), zeros));
-  slices = arith::MinUIOp::create(b, loc, power, i64(::norm::maxSlices));
-  int64_t step = plan.leaf * plan.lanes;
-  Value length = arith::CeilDivUIOp::create(b, loc, walkedCount, slices);
-  length = arith::MaxUIOp::create(b, loc, length, i64(1));
-  sliceLength = arith::MulIOp::create(
-      b, loc, arith::CeilDivUIOp::create(b, loc, length, i64(step)), i64(step));
+  SliceValues values = emitSlices(walkedCount);
+  slices = values.count;
+  sliceLength = values.size;
 }
 
 Value GPUAcross::enter() {
@@ -83,13 +69,14 @@ Value GPUAcross::enter() {
 
 /// [counters of each unit, rounded up to 256 bytes][records of each unit]
 void GPUAcross::findWorkspace() {
-  Value units = arith::CeilDivUIOp::create(b, loc, rows,
-                                           i64(plan.schedule.rowsPerCta));
-  Value counterTotal =
-      arith::MulIOp::create(b, loc, units, i64(counterBytes()));
-  Value padded = arith::MulIOp::create(
-      b, loc, arith::CeilDivUIOp::create(b, loc, counterTotal, i64(256)),
-      i64(256));
+  auto ceilDiv = [&](Value value, int64_t by) -> Value {
+    return arith::DivUIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, value, i64(by - 1)), i64(by));
+  };
+  Value units = ceilDiv(rows, plan.schedule.rowsPerCta);
+  Value total = arith::MulIOp::create(b, loc, units, i64(counterBytes()));
+  Value padded =
+      arith::MulIOp::create(b, loc, ceilDiv(total, 256), i64(256));
   counters = elementPointer(
       workspace,
       arith::MulIOp::create(b, loc, unit, i64(counterBytes())), b.getI8Type());
@@ -143,6 +130,19 @@ void GPUAcross::emitStore(StoreOp op, Value value, const Chunk &chunk) {
                                                    toI64(chunk.column)));
   storeNeighbours(value, buffer, basePointer(buffer, walkedDims), position,
                   /*every=*/1);
+}
+
+void GPUAcross::emitHold(HoldOp op, Value value, const Chunk &chunk) {
+  if (isHeld())
+    GPULowering::emitHold(op, value, chunk);
+}
+
+Value GPUAcross::emitHeld(HeldOp op, const Chunk &chunk) {
+  if (isHeld())
+    return GPULowering::emitHeld(op, chunk);
+  // A variant that streams what the kernel holds.
+  IRMapping again;
+  return computeAgain(op, chunk, again);
 }
 
 Value GPUAcross::emitLoadRow(LoadRowOp op) {

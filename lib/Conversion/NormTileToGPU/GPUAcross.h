@@ -42,6 +42,9 @@ protected:
   Value emitLoad(norm_tile::LoadOp op, const Chunk &chunk) override;
   void emitStore(norm_tile::StoreOp op, Value value,
                  const Chunk &chunk) override;
+  void emitHold(norm_tile::HoldOp op, Value value,
+                const Chunk &chunk) override;
+  Value emitHeld(norm_tile::HeldOp op, const Chunk &chunk) override;
   Value emitLoadRow(norm_tile::LoadRowOp op) override;
   void emitStoreRow(Value value, const Buffer &buffer) override;
   void startExchange(norm_tile::ExchangeStartOp) override {}

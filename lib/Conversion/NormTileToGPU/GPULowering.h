@@ -68,7 +68,7 @@ protected:
   // Memory.
   /// Where the current row of an operand begins.
   Value rowBase(Value operand);
-  int64_t accessElements(Type element) const;
+  int64_t accessElements(Type element);
   Value loadWhole(Value pointer, VectorType type);
   void storeWhole(Value value, Value pointer);
   /// A chunk whose first element is `linear` of the dims of chunks, i64 or i32;

@@ -67,7 +67,7 @@ Value GPULowering::chunkPointer(Value operand, const Chunk &chunk) {
 }
 
 /// Elements of one access: what the alignment allows, up to 16 bytes.
-int64_t GPULowering::accessElements(Type element) const {
+int64_t GPULowering::accessElements(Type element) {
   int64_t bytes = std::min<int64_t>(16, alignment);
   return std::clamp<int64_t>(bytes / bytesOf(element), 1,
                              kernel.getChunkSize());

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAcross.h"
+#include "norm/Analysis/Program.h"
 #include "norm/Conversion/Passes.h"
+#include "norm/Conversion/StorageTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -72,6 +74,18 @@ static int64_t widestAlignment(KernelOp kernel) {
   return alignment;
 }
 
+/// Bytes per thread that exchanges write, at most.
+static int64_t stateBytesOf(KernelOp kernel) {
+  int64_t bytes = 0;
+  kernel.getBody().walk([&](PhaseOp phase) {
+    for (Type type : phase.getResultTypes()) {
+      auto partial = cast<PartialType>(type);
+      bytes += stateBytes(partial.getKind(), partial.getType());
+    }
+  });
+  return bytes;
+}
+
 /// The schedule of the variant with accesses of single elements: one chunk per
 /// thread where a CTA has the threads. There are many accesses to a chunk, so
 /// this keeps the code short; the order, and with it every bit, is the same.
@@ -86,10 +100,12 @@ static ScheduleAttr narrowSchedule(KernelOp kernel) {
   int64_t threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(leaves),
                                         schedule.getThreads(),
                                         kernel.getOrder().getLanes());
-  if (threads == schedule.getThreads())
+  int64_t rows = std::max<int64_t>(1, 128 / threads);
+  if (threads == schedule.getThreads() ||
+      threads * rows * stateBytesOf(kernel) > ::norm::maxStaticShared)
     return schedule;
   return ScheduleAttr::get(
-      kernel.getContext(), threads, std::max<int64_t>(1, 128 / threads),
+      kernel.getContext(), threads, rows,
       schedule.getResidency(), schedule.getPrefetch(), schedule.getVector(),
       /*max_registers=*/0, /*split=*/1);
 }
@@ -229,6 +245,7 @@ void ConvertNormTileToGPU::runOnOperation() {
                   b.getUnitAttr());
   llvm::StringMap<ArrayAttr> variants;
   for (KernelOp kernel : kernels) {
+    useStorageTypes(kernel);
     FailureOr<ArrayAttr> converted = convert(kernel, gpuModule);
     if (failed(converted))
       return signalPassFailure();

@@ -91,7 +91,7 @@ TEST(EmulatedMemory, FindsReadsBeforeABuffer) {
 
 TEST(EmulatedMemory, FindsWritesBesideAnOutput) {
   Outcome outcome = run(example(std::string(kCopy) + R"(
-%beyond = llvm.getelementptr %q[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
+%beyond = llvm.getelementptr %q[64] : (!llvm.ptr<1>) -> !llvm.ptr<1>, f32
 llvm.store %w, %beyond : f32, !llvm.ptr<1>)"));
   EXPECT_TRUE(isOnly(outcome, FindingKind::OutOfBounds, kAfterCopy + 2,
                      "writes 4 bytes"));

@@ -247,6 +247,169 @@ TEST_F(CudaDeviceTest, OldDriversLaunchWithoutClusters) {
                     "11.8) but got 13000");
 }
 
+/// Rows shared by 2 CTAs where memory is aligned, else by as many as fit.
+Manifest splitManifest() {
+  Manifest m = cudaManifest();
+  Kernel &kernel = m.kernels[0];
+  kernel.params[4] = Param::split();
+  kernel.params.push_back(Param::workspace());
+  kernel.slices = 16;
+  kernel.counterBytes = 8;
+  kernel.unitBytes = 64;
+  kernel.variants[0].cluster = 1;
+  kernel.variants[0].split = 2;
+  kernel.variants[1].split = 0;
+  m.workspace = {};
+  return m;
+}
+
+/// Runs an executable on rows of 8 columns.
+class SplitCudaTest : public CudaDeviceTest {
+protected:
+  void load(const Manifest &manifest) {
+    fake->paramsPerKernel = 6;
+    auto loaded = device->load(kImage, manifest);
+    ASSERT_TRUE(bool(loaded)) << llvm::toString(loaded.takeError());
+    executable = std::move(*loaded);
+    auto memory = device->allocate(1 << 20);
+    ASSERT_TRUE(bool(memory)) << llvm::toString(memory.takeError());
+    x = std::move(*memory);
+    memory = device->allocate(1 << 20);
+    ASSERT_TRUE(bool(memory)) << llvm::toString(memory.takeError());
+    y = std::move(*memory);
+    fake->memsets.clear();
+  }
+  void TearDown() override {
+    executable.reset();
+    x.reset();
+    y.reset();
+    CudaDeviceTest::TearDown();
+  }
+
+  std::string run(int64_t rows, uint64_t offset = 0) {
+    return llvm::toString(executable->launch(
+        {BoundArgument::contiguous(DType::F32, x->address() + offset,
+                                   {rows, 8}),
+         BoundArgument::contiguous(DType::F32, y->address(), {rows, 8})}));
+  }
+
+  std::unique_ptr<Executable> executable;
+  std::unique_ptr<Buffer> x, y;
+};
+
+TEST_F(SplitCudaTest, SharedRowsAreLaunchedCooperatively) {
+  open();
+  load(splitManifest());
+  EXPECT_EQ(fake->occupancies,
+            (std::vector<std::string>{"main_0 256 100000", "main_1 128 0"}));
+  EXPECT_EQ(run(9), "");
+  EXPECT_EQ(run(9, 4), "");
+  // 264 CTAs are resident: too few for 2 in each of 133 groups of 4 rows.
+  EXPECT_EQ(run(4 * 133), "");
+  ASSERT_EQ(fake->launches.size(), 3u);
+  EXPECT_EQ(fake->launches[0].symbol, "main_0");
+  EXPECT_EQ(fake->launches[0].grid[0], 3u * 2);
+  EXPECT_TRUE(fake->launches[0].cooperative);
+  EXPECT_EQ(fake->launches[0].cluster, 1u);
+  EXPECT_EQ(fake->launches[0].params[4], 2u);
+  EXPECT_EQ(fake->launches[1].symbol, "main_1");
+  EXPECT_EQ(fake->launches[1].grid[0], 5u * 16);
+  EXPECT_TRUE(fake->launches[1].cooperative);
+  EXPECT_EQ(fake->launches[1].params[4], 16u);
+  EXPECT_EQ(fake->launches[2].symbol, "main_1");
+  EXPECT_EQ(fake->launches[2].grid[0], 266u);
+  EXPECT_FALSE(fake->launches[2].cooperative);
+  EXPECT_EQ(fake->launches[2].params[4], 1u);
+}
+
+TEST_F(SplitCudaTest, OldDriversLaunchCooperativelyToo) {
+  use(NORM_FAKE_CUDA_OLD);
+  open();
+  load(splitManifest());
+  EXPECT_EQ(run(9), "");
+  ASSERT_EQ(fake->launches.size(), 1u);
+  EXPECT_TRUE(fake->launches[0].cooperative);
+  EXPECT_EQ(fake->launches[0].grid[0], 3u * 2);
+}
+
+TEST_F(SplitCudaTest, WithoutCooperativeLaunchesNobodyWaits) {
+  fake->cooperative = 0;
+  open();
+  load(splitManifest());
+  EXPECT_TRUE(fake->occupancies.empty());
+  EXPECT_EQ(run(9), "");
+  ASSERT_EQ(fake->launches.size(), 1u);
+  EXPECT_EQ(fake->launches[0].symbol, "main_1");
+  EXPECT_EQ(fake->launches[0].grid[0], 5u);
+  EXPECT_FALSE(fake->launches[0].cooperative);
+}
+
+TEST_F(SplitCudaTest, CountersAreZeroWhereTheyLie) {
+  open();
+  load(splitManifest());
+  using Memsets = std::vector<size_t>;
+  EXPECT_EQ(run(9), "");
+  EXPECT_EQ(fake->memsets, Memsets({9 * 8}));
+  uint64_t small = fake->launches.back().params[5];
+  EXPECT_EQ(small % 256, 0u);
+  // The same place: the launch before left them zero.
+  EXPECT_EQ(run(9), "");
+  EXPECT_EQ(fake->memsets, Memsets({9 * 8}));
+  // Other rows, where data was before.
+  EXPECT_EQ(run(5), "");
+  EXPECT_EQ(fake->memsets, Memsets({9 * 8, 5 * 8}));
+  EXPECT_EQ(fake->launches.back().params[5], small);
+  // More than there is memory for.
+  EXPECT_EQ(run(200), "");
+  EXPECT_EQ(fake->memsets, Memsets({9 * 8, 5 * 8, 200 * 8}));
+  // The larger one stays.
+  uint64_t large = fake->launches.back().params[5];
+  EXPECT_EQ(run(9), "");
+  EXPECT_EQ(fake->launches.back().params[5], large);
+  EXPECT_EQ(fake->memsets, Memsets({9 * 8, 5 * 8, 200 * 8, 9 * 8}));
+  EXPECT_EQ(run(0), "");
+  EXPECT_EQ(fake->memsets.size(), 4u);
+}
+
+TEST_F(SplitCudaTest, AFailedLaunchPoisonsNoCounters) {
+  open();
+  load(splitManifest());
+  EXPECT_EQ(run(9), "");
+  fake->launchStatus = 700;
+  EXPECT_NE(run(9), "");
+  fake->launchStatus = 0;
+  fake->memsets.clear();
+  EXPECT_EQ(run(9), "");
+  EXPECT_EQ(fake->memsets, (std::vector<size_t>{9 * 8}));
+  // One that fails while it runs is noticed later.
+  fake->syncStatus = 700;
+  EXPECT_NE(run(9), "");
+  fake->syncStatus = 0;
+  fake->memsets.clear();
+  EXPECT_EQ(run(9), "");
+  EXPECT_EQ(fake->memsets, (std::vector<size_t>{9 * 8}));
+}
+
+TEST_F(SplitCudaTest, LaunchesKeepTheirWorkspace) {
+  open();
+  load(splitManifest());
+  auto prepare = [&](int64_t rows) {
+    auto prepared = executable->prepare(
+        {BoundArgument::contiguous(DType::F32, x->address(), {rows, 8}),
+         BoundArgument::contiguous(DType::F32, y->address(), {rows, 8})});
+    EXPECT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
+    return std::move(*prepared);
+  };
+  std::unique_ptr<PreparedLaunch> small = prepare(9), large = prepare(200);
+  EXPECT_FALSE(bool(small->run()));
+  EXPECT_FALSE(bool(large->run()));
+  EXPECT_FALSE(bool(small->run()));
+  ASSERT_EQ(fake->launches.size(), 3u);
+  EXPECT_NE(fake->launches[0].params[5], fake->launches[1].params[5]);
+  EXPECT_EQ(fake->launches[0].params[5], fake->launches[2].params[5]);
+  EXPECT_EQ(fake->memsets.size(), 2u);
+}
+
 TEST_F(CudaDeviceTest, FailuresNameTheCall) {
   open();
   EXPECT_EQ(loadError(cudaManifest(), "wrong"),

@@ -58,10 +58,10 @@ TEST(DataSpecTest, ParsesForms) {
 
 TEST(DataSpecTest, WrongFormsAreQuoted) {
   EXPECT_EQ(parseError("x.txt"),
-            "expects a .npy file, random:, ones:, zeros:, full:, iota: or a "
+            "expects a .npy file, random:, ones:, zeros:, full:, iota:, empty: or a "
             "number but got 'x.txt'");
   EXPECT_EQ(parseError(""),
-            "expects a .npy file, random:, ones:, zeros:, full:, iota: or a "
+            "expects a .npy file, random:, ones:, zeros:, full:, iota:, empty: or a "
             "number but got ''");
   EXPECT_EQ(parseError("random"),
             "expects a shape after random: but got 'random'");
@@ -74,20 +74,20 @@ TEST(DataSpecTest, WrongFormsAreQuoted) {
   EXPECT_EQ(parseError("random:4:dist=cauchy"),
             "expects dist normal or uniform but got 'cauchy'");
   EXPECT_EQ(parseError("random:4:sigma=2"),
-            "expects option seed, dist, mean, std, low, high, pitch or offset "
+            "expects option seed, dist, mean, std, low, high, dtype, pitch or offset "
             "but got 'sigma'");
   EXPECT_EQ(parseError("ones:4:seed=2"),
-            "expects option pitch or offset but got 'seed'");
+            "expects option dtype, pitch or offset but got 'seed'");
   EXPECT_EQ(parseError("full:4"),
             "expects option value for full: but got 'full:4'");
   EXPECT_EQ(parseError("full:4:value=abc"),
             "expects a number for value but got 'abc'");
   EXPECT_EQ(parseError("ones:4:value=2"),
-            "expects option pitch or offset but got 'value'");
+            "expects option dtype, pitch or offset but got 'value'");
   EXPECT_EQ(parseError("x.npy:pitch=-1"),
             "expects an integer of 0 or more for pitch but got '-1'");
   EXPECT_EQ(parseError("x.npy:seed=1"),
-            "expects option pitch or offset but got 'seed'");
+            "expects option dtype, pitch or offset but got 'seed'");
 }
 
 TEST(DataSpecTest, MakesConstantsAndCounts) {

@@ -109,6 +109,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
   case 76:
     *value = state.minor;
     return 0;
+  case 95:
+    *value = state.cooperative;
+    return 0;
   case 97:
     *value = 232448;
     return 0;
@@ -166,6 +169,7 @@ int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from,
 }
 int cuMemsetD8Async(unsigned long long to, unsigned char byte, size_t count,
                     void *) {
+  state.memsets.push_back(count);
   std::memset(reinterpret_cast<void *>(to), byte, count);
   return needContext();
 }
@@ -179,7 +183,9 @@ int cuStreamDestroy_v2(void *) {
   return 0;
 }
 int cuStreamSynchronize(void *stream) {
-  return stream == &state.streams ? needContext() : kInvalidValue;
+  if (stream != &state.streams)
+    return kInvalidValue;
+  return state.syncStatus ? state.syncStatus : needContext();
 }
 int cuEventCreate(void **event, unsigned) {
   ++state.events;
@@ -232,6 +238,24 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
                              std::to_string(value));
   return 0;
 }
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *ctas, void *function,
+                                                int threads, size_t shared) {
+  state.occupancies.push_back(std::string(nameOf(function)) + " " +
+                              std::to_string(threads) + " " +
+                              std::to_string(shared));
+  *ctas = state.ctasPerMultiprocessor;
+  return needContext();
+}
+int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy,
+                              unsigned gz, unsigned bx, unsigned by,
+                              unsigned bz, unsigned shared, void *stream,
+                              void **params) {
+  if (stream != &state.streams)
+    return kInvalidValue;
+  return record(
+      {nameOf(function), {gx, gy, gz}, {bx, by, bz}, shared, 1, {}, true},
+      params);
+}
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                    unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **params, void **) {
@@ -250,6 +274,7 @@ struct FakeAttribute {
   union {
     char bytes[64];
     unsigned cluster[3];
+    int cooperative;
   };
 };
 struct FakeConfig {
@@ -266,9 +291,12 @@ int cuLaunchKernelEx(const FakeConfig *config, void *function, void **params,
   FakeLaunch launch{nameOf(function), {}, {}, config->shared, 1, {}};
   std::memcpy(launch.grid, config->grid, sizeof(launch.grid));
   std::memcpy(launch.block, config->block, sizeof(launch.block));
-  for (unsigned i = 0; i < config->count; ++i)
+  for (unsigned i = 0; i < config->count; ++i) {
+    if (config->attributes[i].id == 2)
+      launch.cooperative = config->attributes[i].cooperative == 1;
     if (config->attributes[i].id == 4)
       launch.cluster = config->attributes[i].cluster[0];
+  }
   return record(launch, params);
 }
 #endif

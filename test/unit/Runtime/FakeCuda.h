@@ -26,6 +26,7 @@ struct FakeLaunch {
   std::string symbol;
   unsigned grid[3], block[3], shared, cluster;
   std::vector<uint64_t> params;
+  bool cooperative = false;
 };
 
 struct FakeCuda {
@@ -35,13 +36,18 @@ struct FakeCuda {
   int driverVersion = 13000;
   int major = 9, minor = 0;
   int launchStatus = 0;
+  int syncStatus = 0;
+  int cooperative = 1; ///< whether there are cooperative launches
+  int ctasPerMultiprocessor = 2;
   size_t freeBytes = size_t(16) << 20;
   unsigned paramsPerKernel = 0;
   std::function<void(const FakeLaunch &)> onLaunch;
 
   // What was seen.
   std::vector<FakeLaunch> launches;
-  std::vector<std::string> attributes; ///< "symbol attribute=value"
+  std::vector<std::string> attributes;  ///< "symbol attribute=value"
+  std::vector<std::string> occupancies; ///< "symbol threads shared"
+  std::vector<size_t> memsets;          ///< bytes of each
   std::string image;
   int memory = 0, modules = 0, streams = 0, events = 0, contexts = 0;
 };

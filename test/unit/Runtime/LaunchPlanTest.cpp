@@ -7,6 +7,7 @@
 
 #include "norm/Runtime/LaunchPlan.h"
 #include "gtest/gtest.h"
+#include <optional>
 
 using namespace norm;
 
@@ -68,13 +69,25 @@ struct Call {
       BoundArgument::contiguous(DType::F32, 0x30000, {5, 8}),
   };
   std::vector<uint64_t> allocated;
+  uint64_t workspaceBytes = 0;
+  std::optional<uint64_t> resident; ///< CTAs; none where rows aren't shared
 
   llvm::Expected<LaunchPlan> plan() {
-    return planLaunch(manifest, arguments, /*workspace=*/0x50000,
-                      [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-                        allocated.push_back(bytes);
-                        return 0x40000;
-                      });
+    auto temporary = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+      allocated.push_back(bytes);
+      return 0x40000;
+    };
+    auto workspace = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+      workspaceBytes = bytes;
+      return 0x50000;
+    };
+    auto residentCtas = [&](unsigned, unsigned) { return *resident; };
+    LaunchResources resources;
+    resources.temporary = temporary;
+    resources.workspace = workspace;
+    if (resident)
+      resources.residentCtas = residentCtas;
+    return planLaunch(manifest, arguments, resources);
   }
   std::string error() {
     llvm::Expected<LaunchPlan> result = plan();
@@ -95,6 +108,9 @@ TEST(LaunchPlanTest, FillsParameters) {
   EXPECT_EQ(kernel.minimalBytes, 2 * 5 * 8 * 4 + 8 * 4 + 5 * 3 * 8u);
   llvm::SmallVector<uint64_t> want = {0x10000,    8,       40,
                                       0x3fc00000, 0x40000, 0x50000};
+  EXPECT_EQ(kernel.groups, 5u);
+  EXPECT_EQ(kernel.split, 1u);
+  EXPECT_EQ(call.workspaceBytes, 256u);
   EXPECT_EQ(llvm::ArrayRef<uint64_t>(kernel.params), llvm::ArrayRef(want));
 }
 
@@ -233,6 +249,123 @@ TEST(LaunchPlanTest, AnOutputMustNotOverlapItself) {
   call.arguments[3].strides[0] = 8;
   call.arguments[0].strides[0] = 0;
   EXPECT_EQ(call.error(), "");
+}
+
+/// Two kernels whose rows are cut into 8 slices: the first one's aligned
+/// variant always by 4 CTAs, the other as many as fit.
+Call splitCall() {
+  Call call;
+  Kernel &kernel = call.manifest.kernels[0];
+  kernel.slices = 8;
+  kernel.counterBytes = 8;
+  kernel.unitBytes = 100;
+  kernel.rows.factor = 3;
+  kernel.params = {Param::extent(0, {0}, 3), Param::split(),
+                   Param::workspace()};
+  kernel.variants[0].split = 4;
+  kernel.variants[1].split = 0;
+  call.manifest.kernels.push_back(kernel);
+  call.manifest.workspace = {300, {{0, 16}, {32, 0}}};
+  call.resident = 60;
+  return call;
+}
+
+TEST(LaunchPlanTest, RowsAreSharedByCtas) {
+  Call call = splitCall();
+  auto first = [&]() -> KernelLaunch {
+    llvm::Expected<LaunchPlan> plan = call.plan();
+    if (!plan) {
+      ADD_FAILURE() << llvm::toString(plan.takeError());
+      return {};
+    }
+    return plan->kernels[0];
+  };
+  KernelLaunch launch = first();
+  EXPECT_EQ(launch.rows, 15);
+  EXPECT_EQ(launch.variant, 0u);
+  EXPECT_EQ(launch.split, 4u);
+  EXPECT_EQ(launch.groups, 60u);
+  EXPECT_EQ(launch.params[0], 15u);
+  EXPECT_EQ(launch.params[1], 4u);
+
+  // Not all of 60 CTAs at once: the next variant, by 2 CTAs a row.
+  call.resident = 59;
+  launch = first();
+  EXPECT_EQ(launch.variant, 1u);
+  EXPECT_EQ(launch.split, 2u);
+  EXPECT_EQ(launch.groups, 30u);
+
+  // Never more than slices.
+  call.arguments[0].address += 4;
+  call.resident = 100000;
+  launch = first();
+  EXPECT_EQ(launch.variant, 1u);
+  EXPECT_EQ(launch.split, 8u);
+
+  // Alone, a CTA needs nobody to be resident.
+  for (uint64_t resident : {14, 0}) {
+    call.resident = resident;
+    launch = first();
+    EXPECT_EQ(launch.variant, 1u);
+    EXPECT_EQ(launch.split, 1u);
+    EXPECT_EQ(launch.groups, 15u);
+  }
+
+  // Several rows per CTA, the last of fewer.
+  call.manifest.kernels[0].variants[1].rowsPerCta = 4;
+  call.resident = 31;
+  launch = first();
+  EXPECT_EQ(launch.split, 4u);
+  EXPECT_EQ(launch.groups, 16u);
+}
+
+TEST(LaunchPlanTest, OnTheHostNobodySharesRows) {
+  Call call = splitCall();
+  call.resident.reset();
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->kernels[0].variant, 0u);
+  EXPECT_EQ(plan->kernels[0].split, 1u);
+  EXPECT_EQ(plan->kernels[0].groups, 15u);
+  EXPECT_EQ(plan->kernels[0].params[1], 1u);
+}
+
+TEST(LaunchPlanTest, NoVariantThatFitsIsAnError) {
+  Call call = splitCall();
+  call.manifest.kernels[0].variants.pop_back();
+  call.resident = 59;
+  EXPECT_EQ(call.error(),
+            "kernel 0 'test': expects all CTAs to be resident at once but 15 "
+            "rows take more of them than the device runs");
+}
+
+TEST(LaunchPlanTest, LaysOutTheWorkspace) {
+  Call call = splitCall();
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  // 300 bytes for all; then 15 times 8 and 15 times 100 bytes, twice.
+  EXPECT_EQ(call.workspaceBytes, 512u + 2 * (256 + 1536));
+  EXPECT_EQ(plan->workspaceBytes, call.workspaceBytes);
+  EXPECT_EQ(plan->workspace, 0x50000u);
+  std::vector<ByteRange> want = {{0, 16}, {512, 120}, {512 + 256 + 1536, 120}};
+  EXPECT_EQ(
+      std::vector<ByteRange>(plan->counters.begin(), plan->counters.end()),
+      want);
+  EXPECT_EQ(plan->kernels[0].params[2], 0x50000u + 512);
+  EXPECT_EQ(plan->kernels[1].params[2], 0x50000u + 512 + 256 + 1536);
+
+  // A kernel without rows needs nothing.
+  call.arguments[0] = BoundArgument::contiguous(DType::F32, 0, {0, 8});
+  call.arguments[3] = BoundArgument::contiguous(DType::F32, 0, {0, 8});
+  plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(call.workspaceBytes, 512u);
+
+  call = splitCall();
+  call.manifest.kernels[0].unitBytes = uint64_t(1) << 62;
+  EXPECT_EQ(call.error(),
+            "expects a workspace of fewer than 2^64 bytes but got "
+            "4611686018427387904 bytes for each of 15 rows");
 }
 
 TEST(LaunchPlanTest, ContiguousArguments) {

@@ -12,7 +12,8 @@
 
 namespace norm::test {
 
-/// `y, rstd = f(x, w, eps)`, in two kernels with a temporary between them.
+/// `y, rstd = f(x, w, eps)`, in two kernels with a temporary between them. The
+/// second one's rows are cut in two and shared by CTAs.
 inline Manifest exampleManifest() {
   Manifest m;
   m.norm = "0.1.0";
@@ -64,10 +65,25 @@ inline Manifest exampleManifest() {
                 Param::extent(0, {0, 1}), Param::scalar(2), Param::workspace(),
                 Param::pointer(5)},
                {fast, slow}};
-  Kernel second{"finish", "",       "",       {5},
-                {3},      {3, {0}}, {3, {1}}, {Param::pointer(3)},
-                {slow}};
-  m.kernels = {first, second};
+  Variant fixed = slow, chosen = slow;
+  fixed.split = 4;
+  chosen.split = 0;
+  Kernel second{"finish",
+                "",
+                "",
+                {5},
+                {3},
+                {3, {0}, 2},
+                {3, {1}},
+                {Param::pointer(3), Param::extent(3, {0}, 2), Param::split(),
+                 Param::workspace()},
+                {fixed, chosen}};
+  second.slices = 8;
+  second.counterBytes = 8;
+  second.unitBytes = 1024;
+  Kernel third = first;
+  third.grid = 3;
+  m.kernels = {first, second, third};
   m.workspace = {1024, {{0, 16}, {512, 512}}};
   return m;
 }

@@ -92,6 +92,36 @@ TEST(ManifestTest, VerifierNamesTheField) {
   EXPECT_EQ(broken([](Manifest &m) { m.workspace.bytes = 600; }),
             "manifest: workspace.zeroed: expects ranges within 600 bytes but "
             "got 512 bytes at 512");
+  EXPECT_EQ(broken([](Manifest &m) { m.workspace = {}; }),
+            "manifest: kernels[0].params[4]: expects a workspace but got one "
+            "of 0 bytes");
+}
+
+TEST(ManifestTest, VerifierChecksSplitKernels) {
+  auto broken = [](auto change) {
+    Manifest manifest = exampleManifest();
+    change(manifest.kernels[1]);
+    return errorOf(manifest);
+  };
+  EXPECT_EQ(broken([](Kernel &k) { k.slices = 12; }),
+            "manifest: kernels[1].slices: expects a power of two but got 12");
+  EXPECT_EQ(broken([](Kernel &k) { k.variants[0].split = 3; }),
+            "manifest: kernels[1].variants[0].split: expects a power of two "
+            "but got 3");
+  EXPECT_EQ(broken([](Kernel &k) { k.variants[0].split = 16; }),
+            "manifest: kernels[1].variants[0].split: expects at most as many "
+            "CTAs as slices (8) but got 16");
+  EXPECT_EQ(broken([](Kernel &k) { k.variants[0].cluster = 2; }),
+            "manifest: kernels[1].variants[0].cluster: expects 1 CTA where "
+            "rows are split but got 2");
+  EXPECT_EQ(broken([](Kernel &k) { k.grid = 2; }),
+            "manifest: kernels[1].variants[0].split: expects 1 where the "
+            "kernel has a grid but got 4");
+  EXPECT_EQ(broken([](Kernel &k) { k.rows.factor = 0; }),
+            "manifest: kernels[1].rows.factor: expects 1 or more but got 0");
+  EXPECT_EQ(broken([](Kernel &k) { k.params[1].factor = 0; }),
+            "manifest: kernels[1].params[1].factor: expects 1 or more but got "
+            "0");
 }
 
 TEST(ManifestTest, ParserNamesTheField) {
@@ -124,7 +154,7 @@ TEST(ManifestTest, ParserNamesTheField) {
             "number");
   EXPECT_EQ(replaced("\"kind\": \"pointer\"", "\"kind\": \"address\""),
             "manifest: kernels[0].params[0]: expects kind pointer, stride, "
-            "extent, scalar or workspace but got 'address'");
+            "extent, scalar, workspace or split but got 'address'");
   EXPECT_EQ(parseError("[]"),
             "manifest: document: expects an object but got an array");
   EXPECT_NE(parseError("{").find("manifest: "), std::string::npos);

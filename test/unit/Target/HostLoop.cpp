@@ -35,6 +35,12 @@ static std::string vectorOf(DType type) {
   return "vector<" + std::to_string(kWidth) + "x" + name(type).str() + ">";
 }
 
+/// What LLVM moves in place of an 8-bit float.
+static DType memoryType(DType type) {
+  bool isEightBit = type == DType::F8E4M3FN || type == DType::F8E5M2;
+  return isEightBit ? DType::I8 : type;
+}
+
 /// A load of the row `%i` of the buffer in slot `slot` as `%name`.
 static std::string loadRow(llvm::StringRef name, unsigned slot) {
   std::string text = R"(
@@ -53,18 +59,24 @@ func.func @main(%p: !llvm.ptr, %begin: i64, %end: i64) {
   scf.for %i = %begin to %end step %one : i64 {
 )";
   std::string input = vectorOf(loop.input), output = vectorOf(loop.output);
-  std::string inputRow = replaceAll(input, "vector<16x", "!llvm.array<16 x ");
-  std::string outputRow = replaceAll(output, "vector<16x", "!llvm.array<16 x ");
+  std::string inputBits = vectorOf(memoryType(loop.input));
+  std::string outputBits = vectorOf(memoryType(loop.output));
+  auto rowOf = [](const std::string &type) {
+    return replaceAll(type, "vector<16x", "!llvm.array<16 x ");
+  };
   for (unsigned i = 0; i < loop.numInputs; ++i) {
     std::string name(1, char('a' + i));
-    text += replaceAll(loadRow(name, i), "TYPE", inputRow);
-    text += "    %" + name + " = llvm.load %" + name +
-            "_row {alignment = 1 : i64} : !llvm.ptr -> " + input + "\n";
+    text += replaceAll(loadRow(name, i), "TYPE", rowOf(inputBits));
+    text += "    %" + name + "_bits = llvm.load %" + name +
+            "_row {alignment = 1 : i64} : !llvm.ptr -> " + inputBits + "\n";
+    text += "    %" + name + " = arith.bitcast %" + name + "_bits : " +
+            inputBits + " to " + input + "\n";
   }
   text += replaceAll(replaceAll(loop.body.str(), "$I", input), "$O", output);
-  text += replaceAll(loadRow("y", loop.numInputs), "TYPE", outputRow);
-  text += "    llvm.store %r, %y_row {alignment = 1 : i64} : " + output +
-          ", !llvm.ptr\n  }\n  return\n}\n";
+  text += replaceAll(loadRow("y", loop.numInputs), "TYPE", rowOf(outputBits));
+  text += "    %r_bits = arith.bitcast %r : " + output + " to " + outputBits;
+  text += "\n    llvm.store %r_bits, %y_row {alignment = 1 : i64} : " +
+          outputBits + ", !llvm.ptr\n  }\n  return\n}\n";
   return text;
 }
 

@@ -8,8 +8,10 @@
 #include "norm/Analysis/Program.h"
 #include "norm/Dialect/Norm/Transforms/Passes.h"
 
+#include "FuseReshapes.h"
 #include "ProgramFusion.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -49,6 +51,16 @@ OrderAttr NormFusePass::orderOf(GenericOp program) {
   return entry->second;
 }
 
+/// Fuses the two if they can be; says why not in `reason`.
+static GenericOp fuse(RewriterBase &rewriter, GenericOp producer,
+                      GenericOp consumer, std::string &reason) {
+  if (readsReshaped(producer, consumer))
+    return fuseThroughReshapes(rewriter, producer, consumer, reason);
+  if (auto fusion = ProgramFusion::match(producer, consumer, reason))
+    return fusion->apply(rewriter);
+  return nullptr;
+}
+
 /// Fuses one producer that can be fused; gives the reasons why the others
 /// can't if there is none.
 GenericOp NormFusePass::fuseOne(
@@ -56,7 +68,7 @@ GenericOp NormFusePass::fuseOne(
     SmallVectorImpl<std::pair<GenericOp, std::string>> &reasons) {
   llvm::SmallSetVector<Operation *, 4> producers;
   for (Value operand : consumer->getOperands())
-    if (auto producer = operand.getDefiningOp<GenericOp>())
+    if (GenericOp producer = getProgramBehindReshapes(operand))
       producers.insert(producer);
   reasons.clear();
   for (Operation *op : producers) {
@@ -67,10 +79,9 @@ GenericOp NormFusePass::fuseOne(
       reasons.emplace_back(producer, "their reductions have different orders");
       continue;
     }
-    if (auto fusion = ProgramFusion::match(producer, consumer, reason)) {
+    if (GenericOp fused = fuse(rewriter, producer, consumer, reason)) {
       orders.erase(producer);
       orders.erase(consumer);
-      GenericOp fused = fusion->apply(rewriter);
       orders[fused] = above ? above : below;
       return fused;
     }
@@ -96,12 +107,15 @@ GenericOp NormFusePass::fuseProducers(RewriterBase &rewriter,
   return consumer;
 }
 
-/// Erases ops of a kind that are without use, users before what they use.
-template <typename OpTy>
+/// Erases ops of some kinds that are without use, users before what they use.
+template <typename... OpTys>
 static void eraseUnused(RewriterBase &rewriter, Operation *root) {
-  SmallVector<OpTy> ops;
-  root->walk([&](OpTy op) { ops.push_back(op); });
-  for (OpTy op : llvm::reverse(ops))
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    if (isa<OpTys...>(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : llvm::reverse(ops))
     if (isOpTriviallyDead(op))
       rewriter.eraseOp(op);
 }
@@ -155,9 +169,11 @@ static void eraseUnread(RewriterBase &rewriter, Operation *root) {
 void NormFusePass::runOnOperation() {
   Operation *root = getOperation();
   IRRewriter rewriter(&getContext());
-  eraseUnused<GenericOp>(rewriter, root);
+  eraseUnused<GenericOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+      rewriter, root);
   eraseUnread(rewriter, root);
-  eraseUnused<GenericOp>(rewriter, root);
+  eraseUnused<GenericOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+      rewriter, root);
   SmallVector<GenericOp> consumers;
   root->walk([&](GenericOp op) { consumers.push_back(op); });
   // A consumer swallows producers above it only, none of which comes again.
@@ -174,6 +190,6 @@ void NormFusePass::runOnOperation() {
       fused.setOrderAttr(order);
   }
   eraseUnread(rewriter, root);
-  eraseUnused<tensor::EmptyOp>(rewriter, root);
-  eraseUnused<tensor::DimOp>(rewriter, root);
+  eraseUnused<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::EmptyOp,
+              arith::MulIOp, tensor::DimOp>(rewriter, root);
 }

@@ -50,9 +50,9 @@ static bool isSplatOp(Operation *op) {
 
 static void generalize(RewriterBase &rewriter, DimSizes &sizes, Operation *op) {
   rewriter.setInsertionPoint(op);
+  if (generalizeNamed(rewriter, sizes, op))
+    return;
   llvm::TypeSwitch<Operation *>(op)
-      .Case<LayerNormOp, RmsNormOp, SoftmaxOp>(
-          [&](auto named) { generalizeNamed(rewriter, sizes, named); })
       .Case<linalg::LinalgOp>([&](linalg::LinalgOp linalgOp) {
         (void)generalizeLinalg(rewriter, sizes, linalgOp);
       })

@@ -4,100 +4,87 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 // The named ops in textbook form. What is written here fixes their bits: all
 // arithmetic in f32 (f64 where a type of the op is f64), one rounding to the
-// type of each result, and a fused multiply-add only where scale and bias meet.
+// type of each result, and a fused multiply-add only where a factor and a term
+// meet.
 //
 //===----------------------------------------------------------------------===//
 
-#include "ProgramBuilder.h"
+#include "GeneralizeNamed.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::norm;
 
-namespace {
-/// One named op on its way into a program. Dims are those of `x`: the leading
-/// ones are rows, the normalized ones columns.
-class NamedBody {
-public:
-  template <typename OpTy>
-  NamedBody(RewriterBase &rewriter, DimSizes &sizes, OpTy op)
-      : rewriter(rewriter), loc(op.getLoc()),
-        rank(cast<RankedTensorType>(op.getX().getType()).getRank()),
-        rows(rank - op.getAxes().size()),
-        program(rewriter, sizes, loc, getSpaceNames(rows, rank - rows)) {
-    bool wide = llvm::any_of(op->getOperandTypes(), isWide) ||
-                isWide(op.getY().getType());
-    compute = wide ? rewriter.getF64Type() : rewriter.getF32Type();
-    for (unsigned dim = 0; dim != rank; ++dim)
-      (dim < rows ? rowDims : colDims).push_back(dim);
-    allDims = rowDims;
-    allDims.append(colDims);
-  }
+//===----------------------------------------------------------------------===//
+// NamedBody
+//===----------------------------------------------------------------------===//
 
-  ArrayRef<unsigned> getAllDims() const { return allDims; }
-  ArrayRef<unsigned> getRowDims() const { return rowDims; }
-  ArrayRef<unsigned> getColDims() const { return colDims; }
+/// row, row1, ... and col, col1, ..., each in the order of the axes.
+static SmallVector<std::string> getNames(int64_t rank,
+                                         ArrayRef<int64_t> columns) {
+  SmallVector<std::string> byRole =
+      getSpaceNames(rank - columns.size(), columns.size());
+  SmallVector<std::string> names;
+  unsigned row = 0, col = rank - columns.size();
+  for (int64_t axis = 0; axis != rank; ++axis)
+    names.push_back(byRole[llvm::is_contained(columns, axis) ? col++ : row++]);
+  return names;
+}
 
-  std::optional<unsigned> addOptionalInput(Value value,
-                                           ArrayRef<unsigned> dims) {
-    if (!value)
-      return std::nullopt;
-    return program.addInput(value, dims);
+NamedBody::NamedBody(RewriterBase &rewriter, DimSizes &sizes, Operation *op,
+                     Value x, ArrayRef<int64_t> columns)
+    : rewriter(rewriter), loc(op->getLoc()),
+      shape(cast<RankedTensorType>(x.getType()).getShape()),
+      program(rewriter, sizes, loc, getNames(shape.size(), columns)),
+      compute(usesF64(op) ? Type(rewriter.getF64Type())
+                          : Type(rewriter.getF32Type())) {
+  for (unsigned dim = 0, rank = shape.size(); dim != rank; ++dim) {
+    allDims.push_back(dim);
+    (llvm::is_contained(columns, dim) ? colDims : rowDims).push_back(dim);
   }
-  void addOutput(Value result, ArrayRef<unsigned> dims) {
-    if (result)
-      program.addOutput(cast<RankedTensorType>(result.getType()), dims);
-  }
+  xInput = program.addInput(x, allDims);
+}
 
-  /// An input in the type of the arithmetic.
-  Value read(unsigned input) {
-    return convert(program.getValue(input), compute);
-  }
-  Value constant(double value) {
-    return arith::ConstantOp::create(rewriter, loc,
-                                     rewriter.getFloatAttr(compute, value));
-  }
-  template <typename OpTy, typename... Args>
-  Value emit(Args... args) {
-    return OpTy::create(rewriter, loc, args...).getResult();
-  }
-  Value reduce(ReduceKind kind, Value value) {
-    SmallVector<Attribute> names;
-    for (unsigned dim : colDims)
-      names.push_back(rewriter.getStringAttr(program.getDimName(dim)));
-    return ReduceOp::create(rewriter, loc, kind, value,
-                            rewriter.getArrayAttr(names))
-        .getResult(0);
-  }
-  Value getCount();
-  /// 1 / sqrt(sum / count + eps), each op rounded.
-  Value getRstd(Value sum, Value count, const APFloat &eps);
-  Value applyScaleAndBias(Value value, std::optional<unsigned> scale,
-                          const APFloat &offset, std::optional<unsigned> bias);
-  /// Rounds each value to the type of its result, and replaces `op`.
-  void finish(Operation *op, ArrayRef<Value> values, StringRef name);
+std::optional<unsigned> NamedBody::addInput(Value value,
+                                            ArrayRef<unsigned> dims) {
+  if (!value)
+    return std::nullopt;
+  return program.addInput(value, dims);
+}
 
-  void begin() { program.begin(); }
-  ProgramBuilder &getProgram() { return program; }
+std::optional<unsigned> NamedBody::addScalar(Value value) {
+  if (!value)
+    return std::nullopt;
+  return program.addScalar(value);
+}
 
-private:
-  static bool isWide(Type type) { return getElementTypeOrSelf(type).isF64(); }
-  Value convert(Value value, Type type);
+std::optional<unsigned> NamedBody::addBroadcast(Value value,
+                                                ArrayRef<int64_t> axes) {
+  if (!value)
+    return std::nullopt;
+  ArrayRef<int64_t> extents =
+      cast<RankedTensorType>(value.getType()).getShape();
+  SmallVector<AffineExpr> exprs;
+  for (auto [axis, extent] :
+       llvm::zip(alignAxes(extents.size(), axes, shape.size()), extents))
+    exprs.push_back(extent == 1 && shape[axis] != 1
+                        ? rewriter.getAffineConstantExpr(0)
+                        : rewriter.getAffineDimExpr(axis));
+  return program.addInput(
+      value, AffineMap::get(shape.size(), 0, exprs, rewriter.getContext()));
+}
 
-  RewriterBase &rewriter;
-  Location loc;
-  unsigned rank, rows;
-  ProgramBuilder program;
-  Type compute;
-  SmallVector<unsigned> rowDims, colDims, allDims;
-};
-} // namespace
+void NamedBody::addOutput(RankedTensorType type, ArrayRef<unsigned> dims) {
+  program.addOutput(type, dims);
+  outputTypes.push_back(type.getElementType());
+}
 
 Value NamedBody::convert(Value value, Type type) {
   unsigned from = value.getType().getIntOrFloatBitWidth();
@@ -109,121 +96,170 @@ Value NamedBody::convert(Value value, Type type) {
   return value;
 }
 
-/// The number of elements of a row. Over several axes the product is taken in
-/// integers, so that it is rounded once, as over one axis.
-Value NamedBody::getCount() {
-  if (colDims.size() == 1)
-    return ExtentOp::create(
-        rewriter, loc, compute,
-        rewriter.getStringAttr(program.getDimName(colDims.front())));
-  Value count;
-  for (unsigned dim : colDims) {
-    Value extent =
-        ExtentOp::create(rewriter, loc, rewriter.getI64Type(),
-                         rewriter.getStringAttr(program.getDimName(dim)));
-    count = count ? emit<arith::MulIOp>(count, extent) : extent;
-  }
-  return arith::SIToFPOp::create(rewriter, loc, compute, count);
+SmallVector<Value> NamedBody::finish(ArrayRef<Value> values, StringRef name) {
+  SmallVector<Value> rounded;
+  for (auto [value, type] : llvm::zip_equal(values, outputTypes))
+    rounded.push_back(convert(value, type));
+  return SmallVector<Value>(program.finish(rounded, name).getResults());
 }
 
-Value NamedBody::getRstd(Value sum, Value count, const APFloat &eps) {
-  Value variance = emit<arith::DivFOp>(sum, count);
+Value NamedBody::reduce(ReduceKind kind, Value value) {
+  SmallVector<Attribute> names;
+  for (unsigned dim : colDims)
+    names.push_back(nameOf(dim));
+  return ReduceOp::create(rewriter, loc, kind, value,
+                          rewriter.getArrayAttr(names))
+      .getResult(0);
+}
+
+Value NamedBody::index(unsigned dim, Type type) {
+  return IndexOp::create(rewriter, loc, type, nameOf(dim));
+}
+
+Value NamedBody::extent(unsigned dim, Type type) {
+  return ExtentOp::create(rewriter, loc, type, nameOf(dim));
+}
+
+/// Over several axes the product is taken in integers, so that it is rounded
+/// once, as over one axis.
+Value NamedBody::getCount() {
+  if (colDims.size() == 1)
+    return extent(colDims.front(), compute);
+  return toFloat(getIntegerCount());
+}
+
+Value NamedBody::getIntegerCount() {
+  Value count;
+  for (unsigned dim : colDims) {
+    Value factor = extent(dim, getI64Type());
+    count = count ? emit<arith::MulIOp>(count, factor) : factor;
+  }
+  return count;
+}
+
+std::optional<int64_t> NamedBody::getStaticCount() const {
+  int64_t count = 1;
+  for (unsigned dim : colDims)
+    if (ShapedType::isDynamic(shape[dim]) ||
+        llvm::MulOverflow(count, shape[dim], count))
+      return std::nullopt;
+  return count;
+}
+
+Value NamedBody::getRstd(Value variance, const APFloat &eps) {
   variance = emit<arith::AddFOp>(variance, constant(eps.convertToDouble()));
   Value deviation = emit<math::SqrtOp>(variance);
   return emit<arith::DivFOp>(constant(1.0), deviation);
 }
 
-Value NamedBody::applyScaleAndBias(Value value, std::optional<unsigned> scale,
-                                   const APFloat &offset,
-                                   std::optional<unsigned> bias) {
+//===----------------------------------------------------------------------===//
+// What several ops share
+//===----------------------------------------------------------------------===//
+
+Value norm::applyAffine(NamedBody &body, Value value,
+                        const AffineInputs &affine) {
   Value factor;
-  if (scale) {
-    factor = read(*scale);
-    if (!offset.isZero())
-      factor = emit<arith::AddFOp>(factor, constant(offset.convertToDouble()));
+  if (affine.scale) {
+    factor = body.read(*affine.scale);
+    if (!affine.offset.isZero())
+      factor = body.emit<arith::AddFOp>(
+          factor, body.constant(affine.offset.convertToDouble()));
   }
-  if (factor && bias)
-    return emit<math::FmaOp>(value, factor, read(*bias));
+  if (factor && affine.bias)
+    return body.emit<math::FmaOp>(value, factor, body.read(*affine.bias));
   if (factor)
-    return emit<arith::MulFOp>(value, factor);
-  if (bias)
-    return emit<arith::AddFOp>(value, read(*bias));
+    return body.emit<arith::MulFOp>(value, factor);
+  if (affine.bias)
+    return body.emit<arith::AddFOp>(value, body.read(*affine.bias));
   return value;
 }
 
-void NamedBody::finish(Operation *op, ArrayRef<Value> values, StringRef name) {
-  SmallVector<Value> rounded;
-  for (auto [value, result] : llvm::zip_equal(values, op->getResults()))
-    rounded.push_back(convert(value, getElementTypeOrSelf(result.getType())));
-  GenericOp generic = program.finish(rounded, name);
-  rewriter.replaceOp(op, generic.getResults());
+Moments norm::emitMoments(NamedBody &body, const APFloat &eps) {
+  Moments moments;
+  Value x = body.readX();
+  Value count = body.getCount();
+  Value sum = body.reduce(ReduceKind::Add, x);
+  moments.mean = body.emit<arith::DivFOp>(sum, count);
+  Value centred = body.emit<arith::SubFOp>(x, moments.mean);
+  Value square = body.emit<arith::MulFOp>(centred, centred);
+  moments.squares = body.reduce(ReduceKind::Add, square);
+  Value variance = body.emit<arith::DivFOp>(moments.squares, count);
+  moments.rstd = body.getRstd(variance, eps);
+  moments.normalized = body.emit<arith::MulFOp>(centred, moments.rstd);
+  return moments;
 }
 
-void norm::generalizeNamed(RewriterBase &rewriter, DimSizes &sizes,
-                           LayerNormOp op) {
-  NamedBody body(rewriter, sizes, op);
-  unsigned xInput = body.getProgram().addInput(op.getX(), body.getAllDims());
-  auto scale = body.addOptionalInput(op.getScale(), body.getColDims());
-  auto bias = body.addOptionalInput(op.getBias(), body.getColDims());
+//===----------------------------------------------------------------------===//
+// layer_norm, rms_norm and l2_normalize
+//===----------------------------------------------------------------------===//
+
+void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
+                          LayerNormOp op) {
+  NamedBody body(rewriter, sizes, op, op.getX(), op.getAxes());
+  AffineInputs affine{body.addBroadcast(op.getScale(), op.getAxes()),
+                      op.getOffset(),
+                      body.addBroadcast(op.getBias(), op.getAxes())};
   body.addOutput(op.getY(), body.getAllDims());
   body.addOutput(op.getMean(), body.getRowDims());
   body.addOutput(op.getRstd(), body.getRowDims());
   body.begin();
 
-  Value x = body.read(xInput);
-  Value count = body.getCount();
-  Value sum = body.reduce(ReduceKind::Add, x);
-  Value mean = body.emit<arith::DivFOp>(sum, count);
-  Value centred = body.emit<arith::SubFOp>(x, mean);
-  Value square = body.emit<arith::MulFOp>(centred, centred);
-  Value squares = body.reduce(ReduceKind::Add, square);
-  Value rstd = body.getRstd(squares, count, op.getEps());
-  Value y = body.emit<arith::MulFOp>(centred, rstd);
-  SmallVector<Value> values{
-      body.applyScaleAndBias(y, scale, op.getOffset(), bias)};
+  Moments moments = emitMoments(body, op.getEps());
+  SmallVector<Value> values{applyAffine(body, moments.normalized, affine)};
   if (op.getMean())
-    values.push_back(mean);
+    values.push_back(moments.mean);
   if (op.getRstd())
-    values.push_back(rstd);
-  body.finish(op, values, "layer_norm");
+    values.push_back(moments.rstd);
+  rewriter.replaceOp(op, body.finish(values, "layer_norm"));
 }
 
-void norm::generalizeNamed(RewriterBase &rewriter, DimSizes &sizes,
-                           RmsNormOp op) {
-  NamedBody body(rewriter, sizes, op);
-  unsigned xInput = body.getProgram().addInput(op.getX(), body.getAllDims());
-  auto scale = body.addOptionalInput(op.getScale(), body.getColDims());
+void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
+                          RmsNormOp op) {
+  NamedBody body(rewriter, sizes, op, op.getX(), op.getAxes());
+  AffineInputs affine{body.addBroadcast(op.getScale(), op.getAxes()),
+                      op.getOffset(), std::nullopt};
   body.addOutput(op.getY(), body.getAllDims());
   body.addOutput(op.getRstd(), body.getRowDims());
   body.begin();
 
-  Value x = body.read(xInput);
+  Value x = body.readX();
   Value count = body.getCount();
   Value square = body.emit<arith::MulFOp>(x, x);
   Value squares = body.reduce(ReduceKind::Add, square);
-  Value rstd = body.getRstd(squares, count, op.getEps());
-  Value y = body.emit<arith::MulFOp>(x, rstd);
-  SmallVector<Value> values{
-      body.applyScaleAndBias(y, scale, op.getOffset(), std::nullopt)};
+  Value rstd =
+      body.getRstd(body.emit<arith::DivFOp>(squares, count), op.getEps());
+  Value normalized = body.emit<arith::MulFOp>(x, rstd);
+  SmallVector<Value> values{applyAffine(body, normalized, affine)};
   if (op.getRstd())
     values.push_back(rstd);
-  body.finish(op, values, "rms_norm");
+  rewriter.replaceOp(op, body.finish(values, "rms_norm"));
 }
 
-void norm::generalizeNamed(RewriterBase &rewriter, DimSizes &sizes,
-                           SoftmaxOp op) {
-  NamedBody body(rewriter, sizes, op);
-  unsigned xInput = body.getProgram().addInput(op.getX(), body.getAllDims());
+void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
+                          L2NormalizeOp op) {
+  NamedBody body(rewriter, sizes, op, op.getX(), op.getAxes());
   body.addOutput(op.getY(), body.getAllDims());
   body.begin();
 
-  Value x = body.read(xInput);
-  Value max = body.reduce(ReduceKind::Max, x);
-  Value shifted = body.emit<arith::SubFOp>(x, max);
-  Value power = body.emit<math::ExpOp>(shifted);
-  Value sum = body.reduce(ReduceKind::Add, power);
-  // One division per row; a division per element would cost as much as the
-  // exponential.
-  Value inverse = body.emit<arith::DivFOp>(body.constant(1.0), sum);
-  body.finish(op, {body.emit<arith::MulFOp>(power, inverse)}, "softmax");
+  Value x = body.readX();
+  Value square = body.emit<arith::MulFOp>(x, x);
+  Value squares = body.reduce(ReduceKind::Add, square);
+  Value length = body.emit<math::SqrtOp>(squares);
+  Value divisor = body.emit<arith::MaximumFOp>(
+      length, body.constant(op.getEps().convertToDouble()));
+  Value inverse = body.emit<arith::DivFOp>(body.constant(1.0), divisor);
+  Value y = body.emit<arith::MulFOp>(x, inverse);
+  rewriter.replaceOp(op, body.finish(y, "l2_normalize"));
+}
+
+bool norm::generalizeNamed(RewriterBase &rewriter, DimSizes &sizes,
+                           Operation *op) {
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<LayerNormOp, RmsNormOp, L2NormalizeOp, SoftmaxOp, LogSoftmaxOp,
+            LogSumExpOp, GroupNormOp, InstanceNormOp, BatchNormOp>(
+          [&](auto named) {
+            generalizeNorm(rewriter, sizes, named);
+            return true;
+          })
+      .Default(false);
 }

@@ -60,6 +60,18 @@ Value DimSizes::get(Location loc, Value tensor, int64_t axis) {
       return cast<Value>(empty.getMixedSizes()[axis]);
     if (auto splat = tensor.getDefiningOp<tensor::SplatOp>())
       return splat.getDynamicSizes()[type.getDynamicDimIndex(axis)];
+    if (auto expand = tensor.getDefiningOp<tensor::ExpandShapeOp>())
+      return cast<Value>(expand.getMixedOutputShape()[axis]);
+    if (auto collapse = tensor.getDefiningOp<tensor::CollapseShapeOp>()) {
+      Value product;
+      for (int64_t from : collapse.getReassociationIndices()[axis]) {
+        Value size = get(loc, collapse.getSrc(), from);
+        product = product
+                      ? arith::MulIOp::create(rewriter, loc, product, size)
+                      : size;
+      }
+      return product;
+    }
     auto op = tensor.getDefiningOp<DestinationStyleOpInterface>();
     if (!op)
       break;

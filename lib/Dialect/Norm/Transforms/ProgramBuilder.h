@@ -98,11 +98,9 @@ private:
   GenericOp program;
 };
 
-/// Writes a norm.layer_norm, norm.rms_norm or norm.softmax as norm.generic.
-/// These always succeed.
-void generalizeNamed(RewriterBase &rewriter, DimSizes &sizes, LayerNormOp op);
-void generalizeNamed(RewriterBase &rewriter, DimSizes &sizes, RmsNormOp op);
-void generalizeNamed(RewriterBase &rewriter, DimSizes &sizes, SoftmaxOp op);
+/// Writes a named op as norm.generic, with reshapes around it where axes are
+/// split; false without a change on anything else.
+bool generalizeNamed(RewriterBase &rewriter, DimSizes &sizes, Operation *op);
 
 /// Writes an elementwise op on ranked tensors as norm.generic; fails without a
 /// change on anything else.

@@ -18,26 +18,80 @@ using namespace mlir::norm;
 static constexpr unsigned maxCheapOps = 8;
 
 //===----------------------------------------------------------------------===//
+// Uses
+//===----------------------------------------------------------------------===//
+
+ProgramUses::ProgramUses(GenericOp program) {
+  llvm::SmallSetVector<Operation *, 8> work;
+  work.insert(program);
+  // The set grows at its end; an op comes after all that it uses.
+  for (unsigned next = 0; next != work.size(); ++next)
+    for (Operation *user : work[next]->getUsers()) {
+      bool isReshape =
+          isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) &&
+          user->getBlock() == program->getBlock();
+      if (!isReshape)
+        readers.insert(user);
+      else if (work.insert(user))
+        reshapes.push_back(user);
+    }
+}
+
+bool ProgramUses::areShared(GenericOp consumer) const {
+  return llvm::any_of(readers,
+                      [&](Operation *user) { return user != consumer; });
+}
+
+bool ProgramUses::areBefore(GenericOp consumer) const {
+  return llvm::any_of(readers, [&](Operation *user) {
+    if (user == consumer)
+      return false;
+    Operation *inBlock = consumer->getBlock()->findAncestorOpInBlock(*user);
+    return !inBlock || inBlock == consumer || inBlock->isBeforeInBlock(consumer);
+  });
+}
+
+void norm::moveReshapesBelow(RewriterBase &rewriter, GenericOp program,
+                             GenericOp consumer, Operation *last) {
+  for (Operation *reshape : ProgramUses(program).reshapes) {
+    if (!reshape->isBeforeInBlock(consumer))
+      continue;
+    rewriter.moveOpAfter(reshape, last);
+    last = reshape;
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Extents
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// What fixes an extent: a size value, or an axis of a tensor.
-using ExtentKey = std::pair<Value, int64_t>;
-} // namespace
-
-/// Follows an axis to where its size comes from.
-static ExtentKey getExtentKey(Value tensor, int64_t axis) {
-  while (auto op = tensor.getDefiningOp<DestinationStyleOpInterface>())
-    tensor = op.getTiedOpOperand(cast<OpResult>(tensor))->get();
-  auto empty = tensor.getDefiningOp<tensor::EmptyOp>();
-  if (!empty || !empty.getType().isDynamicDim(axis))
-    return {tensor, axis};
-  Value size = cast<Value>(empty.getMixedSizes()[axis]);
+ExtentKey norm::getExtentKey(Value size) {
   if (auto dim = size.getDefiningOp<tensor::DimOp>())
-    if (std::optional<int64_t> source = dim.getConstantIndex())
-      return getExtentKey(dim.getSource(), *source);
+    if (std::optional<int64_t> axis = dim.getConstantIndex())
+      return getExtentKey(dim.getSource(), *axis);
   return {size, -1};
+}
+
+ExtentKey norm::getExtentKey(Value tensor, int64_t axis) {
+  while (true) {
+    Operation *op = tensor.getDefiningOp();
+    if (auto program = dyn_cast_if_present<DestinationStyleOpInterface>(op)) {
+      tensor = program.getTiedOpOperand(cast<OpResult>(tensor))->get();
+      continue;
+    }
+    if (!cast<ShapedType>(tensor.getType()).isDynamicDim(axis))
+      break;
+    if (auto empty = dyn_cast_if_present<tensor::EmptyOp>(op))
+      return getExtentKey(cast<Value>(empty.getMixedSizes()[axis]));
+    if (auto expand = dyn_cast_if_present<tensor::ExpandShapeOp>(op))
+      return getExtentKey(cast<Value>(expand.getMixedOutputShape()[axis]));
+    auto collapse = dyn_cast_if_present<tensor::CollapseShapeOp>(op);
+    if (!collapse || collapse.getReassociationIndices()[axis].size() != 1)
+      break;
+    axis = collapse.getReassociationIndices()[axis][0];
+    tensor = collapse.getSrc();
+  }
+  return {tensor, axis};
 }
 
 static llvm::SmallVector<ExtentKey> getExtentKeys(GenericOp op, unsigned dim) {
@@ -177,16 +231,6 @@ LogicalResult ProgramFusion::bindAxes(std::string &reason) {
     reason = "its results are read through different maps";
     return failure();
   }
-  // A transposed read in a program that had none before is no gain.
-  std::optional<unsigned> last;
-  for (std::optional<unsigned> dim : toConsumer) {
-    if (dim && last && *dim < *last) {
-      reason = "its results are read transposed";
-      return failure();
-    }
-    if (dim)
-      last = dim;
-  }
   return success();
 }
 
@@ -216,14 +260,27 @@ void ProgramFusion::bindByExtents() {
   }
 }
 
+/// The dims of a set, by their order in the base.
+static SmallVector<unsigned>
+orderIn(uint64_t dims, ArrayRef<std::optional<unsigned>> toBase) {
+  SmallVector<unsigned> ordered;
+  for (unsigned dim = 0, e = toBase.size(); dim != e; ++dim)
+    if ((dims >> dim & 1) && toBase[dim])
+      ordered.push_back(*toBase[dim]);
+  return ordered;
+}
+
 /// One space has to hold the other; who runs over more dims than before has to
 /// be cheap enough to be computed again along them.
-LogicalResult ProgramFusion::checkSpaces(std::string &reason) {
+LogicalResult ProgramFusion::checkSpaces(bool shared, std::string &reason) {
   bool producerIsOpen = false;
   for (unsigned p = 0, e = toConsumer.size(); p != e; ++p)
     producerIsOpen |= !toConsumer[p] && !llvm::is_contained(zeroDims, p);
   bool consumerIsOpen = llvm::any_of(toProducer, [](auto dim) { return !dim; });
-  baseIsProducer = producerIsOpen;
+  // Reductions stay in the space that fixes their order.
+  baseIsProducer = producerIsOpen || (!consumerIsOpen && zeroDims.empty() &&
+                                      hasReduction(producer) &&
+                                      !hasReduction(consumer));
   if (producerIsOpen && consumerIsOpen) {
     reason = "each has a dim that the other lacks";
     return failure();
@@ -235,8 +292,7 @@ LogicalResult ProgramFusion::checkSpaces(std::string &reason) {
   if (!consumerIsOpen)
     return success();
 
-  if (!llvm::all_of(producer->getUsers(),
-                    [&](Operation *user) { return user == consumer; })) {
+  if (shared) {
     reason = "it has fewer dims and other uses";
     return failure();
   }
@@ -254,41 +310,61 @@ LogicalResult ProgramFusion::checkSpaces(std::string &reason) {
   return success();
 }
 
-/// Reductions of one program go over the same, innermost dims: others would
-/// need an exchange in between that no kernel has.
+/// Reductions of one program go over the same dims, in one order: others would
+/// need an exchange in between that no kernel has, or get other bits.
 LogicalResult ProgramFusion::checkReductions(std::string &reason) {
   bool producerAgrees, consumerAgrees;
   uint64_t ofProducer = getReducedDims(producer, producerAgrees);
   uint64_t ofConsumer = getReducedDims(consumer, consumerAgrees);
-  if (ofProducer == 0)
+  if (ofProducer == 0 || ofConsumer == 0)
     return success();
-  uint64_t mapped = 0;
-  for (unsigned p = 0, e = toConsumer.size(); p != e; ++p)
-    if (ofProducer >> p & 1)
-      mapped |= toConsumer[p] ? uint64_t(1) << *toConsumer[p] : 0;
-  if (ofConsumer != 0 &&
-      (!producerAgrees || !consumerAgrees || mapped != ofConsumer)) {
+  SmallVector<unsigned> mapped = orderIn(ofProducer, toConsumer);
+  uint64_t mask = 0;
+  for (unsigned dim : mapped)
+    mask |= uint64_t(1) << dim;
+  if (!producerAgrees || !consumerAgrees || mask != ofConsumer) {
     reason = "the two reduce over different dims";
     return failure();
   }
-  unsigned numDims = producer.getNumDims();
-  unsigned innermost = llvm::countr_zero(ofProducer);
-  if (llvm::popcount(ofProducer) != static_cast<int>(numDims - innermost)) {
-    reason = "it reduces over dims that are not the last ones";
+  if (!llvm::is_sorted(mapped)) {
+    reason = "the two reduce in different orders";
     return failure();
   }
   return success();
 }
 
+std::optional<ProgramFusion>
+ProgramFusion::matchSpaces(GenericOp producer, GenericOp consumer, bool shared,
+                           std::string &reason) {
+  ProgramFusion fusion(producer, consumer);
+  if (failed(fusion.bindAxes(reason)))
+    return std::nullopt;
+  fusion.bindByExtents();
+  if (failed(fusion.checkSpaces(shared, reason)) ||
+      failed(fusion.checkReductions(reason)))
+    return std::nullopt;
+  return fusion;
+}
+
 /// The fused op stands where the consumer does; nothing above may need it.
-LogicalResult ProgramFusion::checkOtherUses(std::string &reason) {
-  for (Operation *user : producer->getUsers()) {
-    Operation *inBlock = consumer->getBlock()->findAncestorOpInBlock(*user);
-    if (user != consumer && (!inBlock || inBlock->isBeforeInBlock(consumer) ||
-                             inBlock == consumer)) {
-      reason = "its result is needed before this op";
+LogicalResult ProgramFusion::checkPlaces(GenericOp producer, GenericOp consumer,
+                                         std::string &reason) {
+  if (!producer.hasTensorSemantics() || !consumer.hasTensorSemantics()) {
+    reason = "programs are fused on tensors only";
+    return failure();
+  }
+  if (producer->getBlock() != consumer->getBlock()) {
+    reason = "it is in another block";
+    return failure();
+  }
+  for (GenericOp op : {producer, consumer})
+    if (op.getOrder() || op.getSchedule()) {
+      reason = "a program with an order or a schedule is final";
       return failure();
     }
+  if (ProgramUses(producer).areBefore(consumer)) {
+    reason = "its result is needed before this op";
+    return failure();
   }
   return success();
 }
@@ -296,26 +372,8 @@ LogicalResult ProgramFusion::checkOtherUses(std::string &reason) {
 std::optional<ProgramFusion> ProgramFusion::match(GenericOp producer,
                                                   GenericOp consumer,
                                                   std::string &reason) {
-  if (!producer.hasTensorSemantics() || !consumer.hasTensorSemantics()) {
-    reason = "programs are fused on tensors only";
+  if (failed(checkPlaces(producer, consumer, reason)))
     return std::nullopt;
-  }
-  if (producer->getBlock() != consumer->getBlock()) {
-    reason = "it is in another block";
-    return std::nullopt;
-  }
-  for (GenericOp op : {producer, consumer})
-    if (op.getOrder() || op.getSchedule()) {
-      reason = "a program with an order or a schedule is final";
-      return std::nullopt;
-    }
-  ProgramFusion fusion(producer, consumer);
-  if (failed(fusion.bindAxes(reason)))
-    return std::nullopt;
-  fusion.bindByExtents();
-  if (failed(fusion.checkSpaces(reason)) ||
-      failed(fusion.checkReductions(reason)) ||
-      failed(fusion.checkOtherUses(reason)))
-    return std::nullopt;
-  return fusion;
+  return matchSpaces(producer, consumer,
+                     ProgramUses(producer).areShared(consumer), reason);
 }

@@ -11,17 +11,46 @@
 #include "norm/Dialect/Norm/IR/Norm.h"
 
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::norm {
 
+/// Who uses what a program yields, as it is or reshaped.
+struct ProgramUses {
+  explicit ProgramUses(GenericOp program);
+
+  /// Whether an op other than `consumer` reads.
+  bool areShared(GenericOp consumer) const;
+  /// Whether an op other than `consumer` reads before it does.
+  bool areBefore(GenericOp consumer) const;
+
+  /// The tensor.expand_shape and tensor.collapse_shape ops in the program's
+  /// block, operands before users.
+  SmallVector<Operation *> reshapes;
+  /// The other ops.
+  llvm::SmallSetVector<Operation *, 4> readers;
+};
+
 /// How a producer and a consumer are made one program. Both run over the space
-/// of the one with more dims, the base; a dim of either is a dim of the base,
-/// or stands for position 0 of axes of size 1.
+/// of one of them, the base; a dim of either is a dim of the base, or stands
+/// for position 0 of axes of size 1.
 class ProgramFusion {
 public:
-  /// Finds how to fuse, or says why not: `reason` then completes "not fused:".
+  /// Finds how to fuse where the consumer reads the producer's results as they
+  /// are, or says why not: `reason` then completes "not fused:".
   static std::optional<ProgramFusion>
   match(GenericOp producer, GenericOp consumer, std::string &reason);
+
+  /// The part of `match` that asks whether the producer may be computed in the
+  /// consumer's place: who else reads it, and where.
+  static LogicalResult checkPlaces(GenericOp producer, GenericOp consumer,
+                                   std::string &reason);
+  /// The part of `match` that looks at the two spaces. `shared` says whether
+  /// others read the producer as well.
+  static std::optional<ProgramFusion> matchSpaces(GenericOp producer,
+                                                  GenericOp consumer,
+                                                  bool shared,
+                                                  std::string &reason);
 
   /// Replaces both ops by one in the place of the consumer, and returns it.
   /// Bodies are inlined as they are. What the producer yields is an output as
@@ -36,9 +65,8 @@ private:
   LogicalResult bindAxes(std::string &reason);
   bool keepsOrder(unsigned p, unsigned c) const;
   void bindByExtents();
-  LogicalResult checkSpaces(std::string &reason);
+  LogicalResult checkSpaces(bool shared, std::string &reason);
   LogicalResult checkReductions(std::string &reason);
-  LogicalResult checkOtherUses(std::string &reason);
   bool isCheap() const;
 
   GenericOp producer, consumer;
@@ -48,6 +76,19 @@ private:
   SmallVector<unsigned> zeroDims;
   bool baseIsProducer = false;
 };
+
+/// What fixes a dynamic extent: an axis of a tensor that comes from elsewhere,
+/// or a value, with axis -1. Equal keys mean equal extents.
+using ExtentKey = std::pair<Value, int64_t>;
+/// Of a size; the value is one of type index.
+ExtentKey getExtentKey(Value size);
+/// Of an axis of a tensor.
+ExtentKey getExtentKey(Value tensor, int64_t axis);
+
+/// Moves reshapes of a program's results, which nothing above `consumer` may
+/// read, from above it to right below `last`, a later op of the same block.
+void moveReshapesBelow(RewriterBase &rewriter, GenericOp program,
+                       GenericOp consumer, Operation *last);
 
 /// Removes inputs that the body doesn't use, unless an extent needs them.
 void dropUnusedInputs(RewriterBase &rewriter, GenericOp op);

@@ -125,20 +125,13 @@ void norm::dropUnusedInputs(RewriterBase &rewriter, GenericOp op) {
 
 GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
   MLIRContext *context = rewriter.getContext();
+  // Dims go by the names of the base, which tell rows from columns.
   GenericOp base = baseIsProducer ? producer : consumer;
   unsigned numDims = base.getNumDims();
   Side from{producer, {}, {}, {}}, to{consumer, {}, {}, {}};
-  // Dims go by the names of the program that reduces, which tell rows from
-  // columns.
-  bool namesOfProducer =
-      baseIsProducer ||
-      (toConsumer.size() == toProducer.size() && zeroDims.empty() &&
-       hasReduction(producer) && !hasReduction(consumer));
   SmallVector<StringRef> names;
   for (unsigned dim = 0; dim != numDims; ++dim)
-    names.push_back(namesOfProducer && !baseIsProducer
-                        ? producer.getDimName(*toProducer[dim])
-                        : base.getDimName(dim));
+    names.push_back(base.getDimName(dim));
   auto fill = [&](Side &side, ArrayRef<std::optional<unsigned>> toOther) {
     for (unsigned dim = 0, e = side.op.getNumDims(); dim != e; ++dim) {
       std::optional<unsigned> fused = side.op == base ? dim : toOther[dim];
@@ -149,6 +142,8 @@ GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
   };
   fill(from, toConsumer);
   fill(to, toProducer);
+
+  moveReshapesBelow(rewriter, producer, consumer, consumer);
 
   // Inputs.
   OperandList operands(numDims);

@@ -7,7 +7,10 @@
 
 #include "norm/Analysis/Program.h"
 #include "norm/Dialect/Norm/Transforms/Passes.h"
+#include "norm/Support/DType.h"
 #include "norm/Support/Targets.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace mlir::norm {
 #define GEN_PASS_DEF_NORMSCHEDULEPASS
@@ -16,6 +19,33 @@ namespace mlir::norm {
 
 using namespace mlir;
 using namespace mlir::norm;
+
+/// Checks that a target converts what the body of a program converts. It needn't
+/// to move elements about.
+static LogicalResult checkTypes(GenericOp op, StringRef target) {
+  auto check = [&](Operation *inner, TypeRange types, StringRef role) {
+    for (Type type : types) {
+      std::optional<::norm::DType> dtype;
+      if (isa<Float8E4M3FNType>(type))
+        dtype = ::norm::DType::F8E4M3FN;
+      else if (isa<Float8E5M2Type>(type))
+        dtype = ::norm::DType::F8E5M2;
+      if (!dtype)
+        continue;
+      if (llvm::Error error = ::norm::checkDType(*dtype, role, target))
+        return LogicalResult(inner->emitError(llvm::toString(std::move(error))));
+    }
+    return success();
+  };
+  for (Operation &inner : *op.getBlock()) {
+    if (isa<YieldOp, arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(inner))
+      continue;
+    if (failed(check(&inner, inner.getOperandTypes(), "operand")) ||
+        failed(check(&inner, inner.getResultTypes(), "result")))
+      return failure();
+  }
+  return success();
+}
 
 namespace {
 struct NormSchedule
@@ -39,7 +69,7 @@ struct NormSchedule
 
   LogicalResult scheduleOne(GenericOp op, const ::norm::TargetLimits &limits) {
     FailureOr<Program> program = Program::analyze(op);
-    if (failed(program))
+    if (failed(program) || failed(checkTypes(op, target)))
       return failure();
     ::norm::ProgramFacts facts = program->facts();
     // A schedule in the IR is the user's; the option overrides its fields.

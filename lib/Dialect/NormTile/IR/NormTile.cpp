@@ -7,6 +7,7 @@
 
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -33,6 +34,11 @@ static void printPosition(OpAsmPrinter &p, Operation *, Value row,
   if (row)
     p << row << ", ";
   p << column;
+}
+
+static bool isGlobalAddress(Type type) {
+  auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
+  return pointer && pointer.getAddressSpace() == 1;
 }
 
 #include "norm/Dialect/NormTile/IR/NormTileDialect.cpp.inc"

@@ -34,4 +34,18 @@
 #define GET_OP_CLASSES
 #include "norm/Dialect/Norm/IR/NormOps.h.inc"
 
+namespace mlir::norm {
+
+/// Whether a named op computes in f64: an operand or the first result does.
+/// Otherwise in f32.
+bool usesF64(Operation *op);
+
+/// The axes of an `x` of `rank` axes with which those of a broadcast operand of
+/// `operandRank` axes are aligned: the last of the normalized `axes`, or the
+/// last ones of `x` where the operand has more axes than are normalized.
+SmallVector<int64_t> alignAxes(int64_t operandRank, ArrayRef<int64_t> axes,
+                               int64_t rank);
+
+} // namespace mlir::norm
+
 #endif // NORM_DIALECT_NORM_IR_NORM_H

@@ -31,6 +31,14 @@ def Norm_ReduceKindAttr : I32EnumAttr<"ReduceKind", "kind of a reduction", [
   let cppNamespace = "::mlir::norm";
 }
 
+// Which keys a causal softmax's queries take.
+def Norm_CausalAttr : I32EnumAttr<"Causal",
+    "corner of the scores at which a causal diagonal starts", [
+    I32EnumAttrCase<"UpperLeft", 0, "upper_left">,
+    I32EnumAttrCase<"LowerRight", 1, "lower_right">]> {
+  let cppNamespace = "::mlir::norm";
+}
+
 def Norm_ResidencyAttr : I32EnumAttr<"Residency",
     "where a streamed input stays between two phases", [
     I32EnumAttrCase<"Registers", 0, "registers">,

@@ -16,7 +16,7 @@ def Norm_Dialect : Dialect {
   let summary = "Normalizations and the elementwise work around them";
   let description = [{
     The dialect has two levels. The *named* ops (`norm.layer_norm`,
-    `norm.rms_norm`, `norm.softmax`) say what to compute on tensors. The
+    `norm.softmax`, `norm.group_norm`, ...) say what to compute on tensors. The
     *program* op `norm.generic` says it as a scalar program over a space of
     named dims, in which `norm.reduce` is a collective over some of the dims.
     Passes turn the first into the second, fuse, and give a program an order

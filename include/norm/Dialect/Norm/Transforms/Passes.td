@@ -62,8 +62,16 @@ def NormFusePass : Pass<"norm-fuse"> {
     left by equal extents. One space has to hold the other: work on a statistic
     joins the program that made it; work on a per-column operand joins its
     reader if it is cheap and has no other use. Reductions of one program go
-    over the same, last dims. Both ops are in one block, and nothing between
-    them uses the result. The fused program stands where the consumer did.
+    over the same dims in the same order. Transposes are maps, and cost nothing.
+    Both ops are in one block, and nothing between them uses the result. The
+    fused program stands where the consumer did.
+
+    Between the two may be `tensor.expand_shape` and `tensor.collapse_shape`:
+    where that leads to a fusion, the consumer's dims are split as the axes of
+    what it reads are merged, or the producer's as the axes of what it writes
+    are split. Other operands are then reshaped alike, and results back, which
+    ends in views of arguments and results. Dims of a split program are named
+    `row, row1, ..` and, where it reduces over them, `col, col1, ..`.
 
     Example:
 
@@ -90,7 +98,8 @@ def NormFusePass : Pass<"norm-fuse"> {
     }
     ```
   }];
-  let dependentDialects = ["::mlir::norm::NormDialect"];
+  let dependentDialects = ["::mlir::norm::NormDialect",
+    "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"explain", "explain", "bool", /*default=*/"false",
            "remark on each producer that was not fused, with the reason">

@@ -315,4 +315,39 @@ def NormTile_RowsOp : NormTile_Op<"rows", [Pure, HasParent<"WorkOp">]> {
   let assemblyFormat = "attr-dict";
 }
 
+def NormTile_GlobalAddress : Type<CPred<"isGlobalAddress($_self)">,
+    "address in global memory">;
+
+def NormTile_UnitBarrierOp : NormTile_Op<"unit_barrier", []> {
+  let summary = "all CTAs that share a row meet";
+  let description = [{
+    For kernels already written as `gpu.func`. Every thread of each of the
+    `arrivals` CTAs calls it; none goes on before all have. What any of them
+    wrote to global or shared memory before is seen by those that may see it
+    afterwards. With one arrival it is a barrier of the CTA.
+
+    `counter` is the address of two 32-bit words in global memory, the same for
+    the CTAs that meet and for no others: arrivals and departures, both zero
+    before the kernel. `phase` numbers the barriers with one counter in the order
+    in which they are passed, from 0 on. Exactly one of them is `last`, which
+    makes both words zero again; no barrier with the counter comes after it. The
+    launch must keep all CTAs that meet resident at once.
+
+    An argument through which one CTA reads what another wrote must not be
+    `llvm.noalias`, since that says that nobody else writes there.
+
+    Example:
+
+    ```mlir
+    norm_tile.unit_barrier %counter, %split phase 0 last : !llvm.ptr<1>
+    ```
+  }];
+  let arguments = (ins NormTile_GlobalAddress:$counter, I32:$arrivals,
+    ConfinedAttr<I32Attr, [IntNonNegative]>:$phase, UnitAttr:$last);
+  let assemblyFormat = [{
+    $counter `,` $arrivals `phase` $phase (`last` $last^)? attr-dict
+      `:` type($counter)
+  }];
+}
+
 #endif // NORM_DIALECT_NORMTILE_IR_NORMTILEOPS_TD

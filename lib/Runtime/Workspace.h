@@ -1,0 +1,58 @@
+//===- Workspace.h - Memory that lives across launches ----------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_LIB_RUNTIME_WORKSPACE_H
+#define NORM_LIB_RUNTIME_WORKSPACE_H
+
+#include "norm/Runtime/Device.h"
+
+namespace norm {
+
+/// The workspace of launches that run one after the other, and which counters
+/// in it are known to be zero.
+class WorkspaceMemory {
+public:
+  explicit WorkspaceMemory(std::unique_ptr<Buffer> memory)
+      : memory(std::move(memory)) {}
+
+  uint64_t address() const { return memory->address(); }
+  uint64_t bytes() const { return memory->bytes(); }
+
+  /// To be called before each run of `plan`: makes its counters zero, by
+  /// `clear`, unless the run before had the same ones and left them so.
+  llvm::Error enter(
+      const LaunchPlan &plan,
+      llvm::function_ref<llvm::Error(uint64_t address, uint64_t bytes)> clear);
+  /// A launch failed: nothing is known of the content any more.
+  void invalidate() { zero.reset(); }
+
+private:
+  std::unique_ptr<Buffer> memory;
+  std::optional<std::vector<ByteRange>> zero;
+};
+
+/// The workspace of one executable, which grows. A launch keeps the one that it
+/// was prepared with.
+class WorkspacePool {
+public:
+  using Allocate =
+      llvm::function_ref<llvm::Expected<std::unique_ptr<Buffer>>(uint64_t)>;
+
+  /// One of `bytes` bytes or more, made by `allocate` if the last isn't.
+  llvm::Expected<std::shared_ptr<WorkspaceMemory>> get(uint64_t bytes,
+                                                       Allocate allocate);
+  /// Launches failed, and nobody knows which.
+  void invalidate();
+
+private:
+  std::vector<std::weak_ptr<WorkspaceMemory>> all;
+  std::shared_ptr<WorkspaceMemory> current;
+};
+
+} // namespace norm
+
+#endif // NORM_LIB_RUNTIME_WORKSPACE_H
