@@ -7,7 +7,8 @@
 
 # Configuration of the lit suite. Substitutions: the tools by name, %ptxas and
 # %inputs (test/Inputs). Features: `ptxas`, an assembler was found; `cuda`, the
-# driver is here and sees a device.
+# driver is here and sees a device; `asan-ubsan`, the tools were built with these
+# checks.
 
 import ctypes
 import os
@@ -54,6 +55,12 @@ if ptxas:
     config.substitutions.append(("%ptxas", ptxas))
 if has_cuda_device():
     config.available_features.add("cuda")
+
+if config.norm_sanitize == "address,undefined":
+    config.available_features.add("asan-ubsan")
+    config.substitutions.append(
+        ("%sanitizer_probe", os.path.join(
+            config.test_exec_root, "Sanitizers", "NormSanitizerProbe")))
 
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.add_tool_substitutions(

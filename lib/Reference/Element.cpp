@@ -67,7 +67,8 @@ Element reference::overflowed(DType type, Element x) {
   if (magnitude + x.bound <= numbers.largest)
     return x;
   if (std::isinf(x.value))
-    return x.bound == 0 ? x : unknown(x.value);
+    return x.bound == 0 ? Element{roundValue(type, x.value), 0}
+                        : unknown(x.value);
   // Half a unit beyond the largest number, all rounds to infinity.
   double limit = numbers.largest * (1 + numbers.unitRoundoff);
   if (magnitude - x.bound > limit)

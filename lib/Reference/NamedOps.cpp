@@ -139,6 +139,25 @@ Element reference::constantOf(const RowSpace &space, double value) {
   return rounded(space.type, {value, 0});
 }
 
+/// A product that overflows by itself may be a finite sum in an fma: certain is
+/// what both agree on.
+Element reference::scaleAndShift(DType type, Element x, Element scale,
+                                 Element bias) {
+  Element product = multiply(x, scale);
+  Element apart = loose(type, product);
+  Element result = loose(type, add(apart, bias));
+  if (!std::isinf(apart.value) || std::isinf(x.value) ||
+      std::isinf(scale.value))
+    return result;
+  // Beyond the largest float64 the evaluator can't tell either.
+  if (std::isinf(product.value))
+    return unknown(result.value);
+  product.bound += halfUlp(type, product.value);
+  Element fused = loose(type, add(product, bias));
+  bool agree = fused.value == result.value && fused.bound == 0;
+  return agree ? result : unknown(result.value);
+}
+
 Element reference::applyAffine(const RowSpace &space, const Affine &affine,
                                Element centred, Element rstd, int64_t r,
                                int64_t c) {
@@ -148,6 +167,8 @@ Element reference::applyAffine(const RowSpace &space, const Affine &affine,
     Element scale = affine.scale.at(r, c);
     if (affine.offset.value != 0)
       scale = loose(type, add(scale, affine.offset));
+    if (affine.bias)
+      return scaleAndShift(type, y, scale, affine.bias.at(r, c));
     y = loose(type, multiply(y, scale));
   }
   if (affine.bias)

@@ -87,6 +87,9 @@ llvm::Expected<RowOperand> broadcastOperand(mlir::Operation *op,
                                             const Array *array,
                                             llvm::ArrayRef<int64_t> axes);
 
+/// `x * scale + bias`, by an fma or by two operations.
+Element scaleAndShift(DType type, Element x, Element scale, Element bias);
+
 /// The values that scale and shift an element.
 struct Affine {
   RowOperand scale, bias;

@@ -113,6 +113,8 @@ Element Scores::at(const RowSpace &space, int64_t r, int64_t c) const {
       return {-kInfinity, 0};
   }
   Element x = space.at(r, c);
+  if (scale && mask)
+    return scaleAndShift(space.type, x, *scale, mask.at(r, c));
   if (scale)
     x = loose(space.type, multiply(x, *scale));
   if (mask)

@@ -80,37 +80,40 @@ bool sameMemory(const BoundArgument &a, const BoundArgument &b) {
   return true;
 }
 
-/// Bytes from one outermost index to the next, and the bytes touched within
-/// one outermost index.
-struct Rows {
-  uint64_t pitch = 0;
-  uint64_t width = 0;
-};
-
-std::optional<Rows> rowsOf(const BoundArgument &argument) {
-  if (argument.shape.size() < 2)
-    return std::nullopt;
-  BoundArgument row = argument;
-  row.shape.erase(row.shape.begin());
-  row.strides.erase(row.strides.begin());
-  std::optional<Footprint> extent = footprint(row);
+/// The bytes that a tensor touches beyond its address where steps by multiples
+/// of `pitch` bytes aren't counted; none if they don't fit 64 bits.
+std::optional<uint64_t> widthWithin(const BoundArgument &argument,
+                                    uint64_t pitch) {
+  BoundArgument within = argument;
+  for (size_t dim = 0; dim < within.shape.size(); ++dim)
+    if (uint64_t(within.strides[dim]) * byteSize(argument.dtype) % pitch == 0)
+      within.shape[dim] = 1;
+  std::optional<Footprint> extent = footprint(within);
   if (!extent)
     return std::nullopt;
-  return Rows{uint64_t(argument.strides.front()) * byteSize(argument.dtype),
-              extent->end - extent->begin};
+  return extent->end - extent->begin;
 }
 
-/// Whether the two lie side by side in rows of the same pitch, so that they
-/// share no byte although their footprints interleave.
+/// Whether the two lie side by side in memory that repeats itself every so many
+/// bytes, as columns of one matrix or heads of one row do: then they share no
+/// byte although their footprints interleave.
 bool interleaveApart(const BoundArgument &a, const BoundArgument &b) {
-  std::optional<Rows> first = rowsOf(a), second = rowsOf(b);
-  if (!first || !second || first->pitch != second->pitch || first->pitch == 0)
-    return false;
-  uint64_t pitch = first->pitch;
-  // The row of `b` must start after that of `a` ends and end before the next
-  // row of `a` begins, counted modulo the pitch.
-  uint64_t apart = (b.address % pitch + pitch - a.address % pitch) % pitch;
-  return apart >= first->width && second->width <= pitch - apart;
+  for (const BoundArgument *steps : {&a, &b})
+    for (auto [extent, stride] : llvm::zip(steps->shape, steps->strides)) {
+      uint64_t pitch = uint64_t(stride) * byteSize(steps->dtype);
+      if (extent < 2 || pitch == 0)
+        continue;
+      std::optional<uint64_t> first = widthWithin(a, pitch);
+      std::optional<uint64_t> second = widthWithin(b, pitch);
+      if (!first || !second)
+        continue;
+      // `b` must start after `a` ends and end before `a` begins again, counted
+      // modulo the pitch.
+      uint64_t apart = (b.address % pitch + pitch - a.address % pitch) % pitch;
+      if (apart >= *first && *second <= pitch - apart)
+        return true;
+    }
+  return false;
 }
 
 bool mayAlias(const Manifest &manifest, unsigned a, unsigned b) {

@@ -60,7 +60,7 @@ private:
       valueSeen = true;
       return readNumber(value, key, spec.value);
     }
-    return unexpected("option dtype, pitch or offset", key);
+    return unexpected("option dtype, pitch, strides or offset", key);
   }
 
   llvm::Error readRandom(llvm::StringRef key, llvm::StringRef value) {
@@ -83,7 +83,9 @@ private:
       if (key == name)
         return readNumber(value, key, *target);
     return unexpected(
-        "option seed, dist, mean, std, low, high, dtype, pitch or offset", key);
+        "option seed, dist, mean, std, low, high, dtype, pitch, strides or "
+        "offset",
+        key);
   }
 
   DataSpec &spec;
@@ -114,23 +116,37 @@ void fill(HostTensor &tensor, Workers &workers, Element element) {
 
 } // namespace
 
+/// Reads numbers with an x between them; none if it's anything else.
+static std::optional<llvm::SmallVector<int64_t, 4>>
+parseNumbers(llvm::StringRef text) {
+  llvm::SmallVector<int64_t, 4> numbers;
+  for (llvm::StringRef part : llvm::split(text, 'x')) {
+    int64_t number = 0;
+    if (part.getAsInteger(10, number) || number < 0)
+      return std::nullopt;
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
 llvm::Expected<llvm::SmallVector<int64_t, 4>>
 norm::parseShape(llvm::StringRef text) {
-  llvm::SmallVector<int64_t, 4> shape;
   if (text == "scalar")
-    return shape;
-  for (llvm::StringRef part : llvm::split(text, 'x')) {
-    int64_t extent = 0;
-    if (part.getAsInteger(10, extent) || extent < 0)
-      return unexpected("a shape such as 16x4096", text);
-    shape.push_back(extent);
-  }
-  return shape;
+    return llvm::SmallVector<int64_t, 4>();
+  if (auto shape = parseNumbers(text))
+    return *shape;
+  return unexpected("a shape such as 16x4096", text);
 }
 
 llvm::Expected<bool> norm::parsePlacement(llvm::StringRef key,
                                           llvm::StringRef value,
                                           Placement &placement) {
+  if (key == "strides") {
+    placement.strides = parseNumbers(value);
+    if (!placement.strides)
+      return unexpected("strides such as 4096x64x1", value);
+    return true;
+  }
   if (key != "pitch" && key != "offset")
     return false;
   int64_t number = 0;
@@ -196,7 +212,7 @@ llvm::Expected<DataSpec> DataSpec::parse(llvm::StringRef text) {
     return error;
   if (reader.sawValue() != full)
     return full ? unexpected("option value for full:", text)
-                : unexpected("option dtype, pitch or offset", "value");
+                : unexpected("option dtype, pitch, strides or offset", "value");
   return spec;
 }
 

@@ -34,7 +34,7 @@ llvm::Error Cta::enter(const KernelRun &launch) {
 
 /// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number
 /// generators", OOPSLA 2014.
-uint64_t Cta::random() {
+uint64_t emulated::nextRandom(uint64_t &state) {
   uint64_t z = state += 0x9e3779b97f4a7c15;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
@@ -55,12 +55,12 @@ void Cta::makeReady(Thread &thread) {
   ready.push_back(thread.index);
 }
 
-void Cta::run(int64_t block) {
+void Cta::start(int64_t block) {
   current = block;
   state = kernel.seed + uint64_t(block) * 0xd1342543de82ef95;
   live = kernel.threads;
   shared->enterCta();
-  accesses.enterCta(block);
+  accesses.enterCta(block, block / kernel.split);
   ready.clear();
   for (auto [index, thread] : llvm::enumerate(threads)) {
     thread = Thread();
@@ -68,18 +68,13 @@ void Cta::run(int64_t block) {
     thread.index = uint32_t(index);
     makeReady(thread);
   }
-  auto body = [&](unsigned index) {
-    kernel.entry(&threads[index], kernel.params);
-  };
-  fibers->start(kernel.threads, body);
-  schedule();
-  accesses.leaveCta();
+  fibers->start(kernel.threads, entry);
 }
 
-void Cta::schedule() {
-  do {
+Cta::Progress Cta::proceed() {
+  while (true) {
     while (!ready.empty()) {
-      size_t pick = size_t(random() % ready.size());
+      size_t pick = size_t(nextRandom(state) % ready.size());
       uint32_t index = ready[pick];
       ready[pick] = ready.back();
       ready.pop_back();
@@ -90,7 +85,19 @@ void Cta::schedule() {
       if (threads[index].state != Thread::State::AtBarrier)
         tryShuffle(index);
     }
-  } while (live != 0 && passBarrier());
+    if (live == 0)
+      return Progress::Exited;
+    const Thread &first = *llvm::find_if(threads, [](const Thread &thread) {
+      return thread.state != Thread::State::Exited;
+    });
+    if (llvm::all_of(threads, [](const Thread &thread) {
+          return thread.state == Thread::State::Exited ||
+                 thread.state == Thread::State::AtUnitBarrier;
+        }))
+      return checkUnitBarrier(first) ? Progress::Waits : Progress::Stuck;
+    if (!passBarrier())
+      return Progress::Stuck;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,6 +108,40 @@ void Cta::waitAtBarrier(Thread &thread, uint32_t site) {
   thread.state = Thread::State::AtBarrier;
   thread.site = site;
   fibers->suspend();
+}
+
+void Cta::waitAtUnitBarrier(Thread &thread, const UnitBarrier &barrier,
+                            uint32_t site) {
+  thread.state = Thread::State::AtUnitBarrier;
+  thread.barrier = barrier;
+  thread.site = site;
+  fibers->suspend();
+}
+
+/// Whether all threads call the same barrier with the same operands.
+bool Cta::checkUnitBarrier(const Thread &first) {
+  if (live == kernel.threads &&
+      llvm::all_of(threads, [&](const Thread &thread) {
+        return thread.site == first.site && thread.barrier == first.barrier;
+      }))
+    return true;
+  bool isSameSite = llvm::all_of(threads, [&](const Thread &thread) {
+    return thread.state != Thread::State::Exited && thread.site == first.site;
+  });
+  report(nullptr, FindingKind::BarrierDivergence, first.site, [&] {
+    return isSameSite
+               ? "not all threads meet other CTAs with the same counter, "
+                 "number of CTAs and phase"
+               : "not all threads meet: " + describeThreads();
+  });
+  return false;
+}
+
+void Cta::passUnitBarrier() {
+  shared->passBarrier();
+  accesses.passUnitBarrier();
+  for (Thread &thread : threads)
+    makeReady(thread);
 }
 
 /// Called where no thread can run. False where the CTA cannot go on.
@@ -147,7 +188,8 @@ std::string Cta::describeThreads() const {
     while (end < threads.size() && threads[end].state == first.state &&
            (exited || threads[end].site == first.site))
       ++end;
-    std::string what = exited ? "have exited" : "wait in " + kernel.where(first.site);
+    std::string what =
+        exited ? "have exited" : "wait in " + kernel.where(first.site);
     std::string range = llvm::utostr(begin);
     if (end - begin > 1)
       range += "-" + llvm::utostr(end - 1);

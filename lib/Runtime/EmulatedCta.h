@@ -28,6 +28,7 @@ struct KernelRun {
   llvm::ArrayRef<Site> sites;
   unsigned threads = 0; ///< of a CTA
   int64_t ctas = 0;
+  int64_t split = 1;          ///< CTAs that share a row
   uint64_t dynamicShared = 0; ///< bytes
   uint64_t seed = 0;
 
@@ -46,9 +47,24 @@ struct MemoryAccess {
 
 class Cta;
 
+/// A meeting of the CTAs that share a row, as a thread calls it.
+struct UnitBarrier {
+  uint64_t counter = 0; ///< address
+  uint32_t arrivals = 0;
+  uint32_t phase = 0;
+  bool isLast = false;
+  bool operator==(const UnitBarrier &) const = default;
+};
+
 /// A GPU thread; the code knows it by its address only.
 struct Thread {
-  enum class State : uint8_t { Ready, AtBarrier, AtShuffle, Exited };
+  enum class State : uint8_t {
+    Ready,
+    AtBarrier,
+    AtUnitBarrier,
+    AtShuffle,
+    Exited
+  };
 
   Cta *cta = nullptr;
   uint32_t index = 0; ///< in the CTA
@@ -60,18 +76,43 @@ struct Thread {
   uint32_t offset = 0;
   uint32_t width = 0;
   bool valid = false;
+  UnitBarrier barrier; ///< the one it waits at
 };
 
-/// Runs CTAs of a kernel on the calling host thread. Its threads run in a
-/// random order between the points at which they wait for each other.
+/// The next of the random numbers that `state` leads to.
+uint64_t nextRandom(uint64_t &state);
+
+/// One CTA of a kernel, and then another one, on the calling host thread. Its
+/// threads run in a random order between the points at which they wait for each
+/// other.
 class Cta {
 public:
   static llvm::Expected<std::unique_ptr<Cta>> create();
 
   /// The launch that the next CTAs belong to; findings and totals start anew.
   llvm::Error enter(const KernelRun &launch);
-  /// Runs a CTA until all its threads have exited or none can go on.
-  void run(int64_t block);
+  /// The next CTA, of which nothing has run yet.
+  void start(int64_t block);
+  enum class Progress {
+    Exited, ///< all threads have
+    Waits,  ///< all threads are at `unitBarrier()`
+    Stuck,  ///< no thread can go on
+  };
+  /// Runs until the CTA ends or waits for others.
+  Progress proceed();
+  /// Lets the threads go on from the barrier where they wait for other CTAs.
+  void passUnitBarrier();
+  /// The CTA is not run any more.
+  void finish() { accesses.leaveCta(); }
+
+  const UnitBarrier &unitBarrier() const { return threads.front().barrier; }
+  /// Where the threads wait for other CTAs, or did so last.
+  uint32_t site() const { return threads.front().site; }
+  /// A finding there.
+  void reportAtBarrier(FindingKind kind,
+                       llvm::function_ref<std::string()> text) {
+    report(nullptr, kind, site(), text);
+  }
 
   Findings findings;
   std::vector<AccessBytes> totals; ///< by parameter
@@ -85,6 +126,8 @@ public:
   void *accessStatic(const Thread &thread, uint64_t base, uint64_t size,
                      const MemoryAccess &access);
   void waitAtBarrier(Thread &thread, uint32_t site);
+  void waitAtUnitBarrier(Thread &thread, const UnitBarrier &barrier,
+                         uint32_t site);
   uint64_t shuffle(Thread &thread);
   int64_t block() const { return current; }
   const KernelRun &launch() const { return kernel; }
@@ -93,8 +136,7 @@ public:
 private:
   Cta() = default;
 
-  void schedule();
-  uint64_t random();
+  bool checkUnitBarrier(const Thread &first);
   void makeReady(Thread &thread);
   llvm::MutableArrayRef<Thread> warp(uint32_t thread);
   void tryShuffle(uint32_t thread);
@@ -110,7 +152,16 @@ private:
   void *accessShared(const Thread &thread, const MemoryAccess &access,
                      uint64_t offset);
 
+  /// What a fiber calls.
+  struct Entry {
+    Cta *cta;
+    void operator()(unsigned thread) const {
+      cta->kernel.entry(&cta->threads[thread], cta->kernel.params);
+    }
+  };
+
   KernelRun kernel;
+  Entry entry = {this};
   int64_t current = 0;
   uint64_t state = 0; ///< of the random numbers
   uint32_t live = 0;  ///< threads that haven't exited

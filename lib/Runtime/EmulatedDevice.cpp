@@ -8,6 +8,7 @@
 #include "norm/Runtime/EmulatedDevice.h"
 #include "EmulatedCta.h"
 #include "EmulatedRoutines.h"
+#include "EmulatedUnit.h"
 #include "HostCode.h"
 #include "Workspace.h"
 #include "norm/Runtime/HostDevice.h"
@@ -26,7 +27,7 @@ namespace {
 
 /// Bytes before and after each buffer that belong to none.
 constexpr uint64_t kGuard = 4096;
-/// CTAs that run at once; each has stacks for all its threads.
+/// Host threads at most; each has stacks for all threads of a CTA.
 constexpr unsigned kMaxHostThreads = 16;
 /// Threads that are suspended at once: their stacks are mapped each by itself,
 /// and systems allow 65530 mappings.
@@ -72,6 +73,16 @@ struct Engine {
   uint64_t residentCtas(unsigned threads) const {
     return std::min<uint64_t>(options.residentCtas, kMaxFibers / threads);
   }
+  /// Frees what CTAs that wait for each other needed beyond the others.
+  void trim() {
+    std::lock_guard lock(mutex);
+    if (idle.size() != ctas.size() || ctas.size() <= kMaxHostThreads)
+      return;
+    ctas.resize(kMaxHostThreads);
+    idle.clear();
+    for (const std::unique_ptr<Cta> &cta : ctas)
+      idle.push_back(cta.get());
+  }
 
   llvm::Expected<Cta *> take();
   void give(Cta *cta) {
@@ -100,6 +111,35 @@ llvm::Expected<Cta *> Engine::take() {
   idle.pop_back();
   return cta;
 }
+
+/// Some CTAs of the engine, which get them back.
+class TakenCtas {
+public:
+  explicit TakenCtas(Engine &engine) : engine(engine) {}
+  ~TakenCtas() {
+    for (Cta *cta : ctas)
+      engine.give(cta);
+  }
+  TakenCtas(const TakenCtas &) = delete;
+  TakenCtas &operator=(const TakenCtas &) = delete;
+
+  llvm::Error take(int64_t count, const KernelRun &launch) {
+    while (int64_t(ctas.size()) < count) {
+      llvm::Expected<Cta *> cta = engine.take();
+      if (!cta)
+        return cta.takeError();
+      ctas.push_back(*cta);
+      if (llvm::Error error = (*cta)->enter(launch))
+        return error;
+    }
+    return llvm::Error::success();
+  }
+  llvm::ArrayRef<Cta *> get() const { return ctas; }
+
+private:
+  Engine &engine;
+  std::vector<Cta *> ctas;
+};
 
 /// Loaded code.
 struct Code {
@@ -166,30 +206,37 @@ llvm::Error EmulatedLaunch::runCtas(const KernelRun &run, Findings &findings,
                                     std::vector<AccessBytes> &totals) {
   std::mutex mutex;
   std::vector<AccessSpan> spans;
+  std::vector<UsedCounter> counters;
   llvm::Error failure = llvm::Error::success();
   auto collect = [&](llvm::Error error) {
     std::lock_guard lock(mutex);
     failure = llvm::joinErrors(std::move(failure), std::move(error));
   };
-  engine->workers.forRanges(run.ctas, 1, [&](int64_t begin, int64_t end) {
-    llvm::Expected<Cta *> cta = engine->take();
-    if (!cta)
-      return collect(cta.takeError());
-    if (llvm::Error error = (*cta)->enter(run)) {
-      collect(std::move(error));
-    } else {
-      for (int64_t block = begin; block < end; ++block)
-        (*cta)->run(block);
-      std::lock_guard lock(mutex);
-      findings.merge(std::move((*cta)->findings));
-      llvm::append_range(spans, (*cta)->accesses.spans());
-      for (auto [sum, part] : llvm::zip(totals, (*cta)->totals)) {
+  // Each host thread has the fibers of all CTAs that share a row.
+  int64_t units = run.ctas / run.split;
+  int64_t most = std::max<int64_t>(1, kMaxFibers / (run.split * run.threads));
+  int64_t grain =
+      most < kMaxHostThreads ? llvm::divideCeil(units, most) : int64_t(1);
+  engine->workers.forRanges(units, grain, [&](int64_t begin, int64_t end) {
+    TakenCtas ctas(*engine);
+    if (llvm::Error error = ctas.take(run.split, run))
+      return collect(std::move(error));
+    Unit unit(run, ctas.get());
+    for (int64_t index = begin; index < end; ++index)
+      unit.run(index);
+    std::lock_guard lock(mutex);
+    llvm::append_range(counters, unit.counters());
+    for (Cta *cta : ctas.get()) {
+      findings.merge(std::move(cta->findings));
+      llvm::append_range(spans, cta->accesses.spans());
+      for (auto [sum, part] : llvm::zip(totals, cta->totals)) {
         sum.read += part.read;
         sum.written += part.written;
       }
     }
-    engine->give(*cta);
   });
+  engine->trim();
+  reportSharedCounters(run, std::move(counters), findings);
   reportRacesBetweenCtas(run, std::move(spans), findings);
   return failure;
 }
@@ -212,6 +259,7 @@ llvm::Error EmulatedLaunch::runKernel(unsigned index) {
   run.sites = code->sites;
   run.threads = variant.block;
   run.ctas = int64_t(launch.groups);
+  run.split = int64_t(launch.split);
   run.dynamicShared = variant.dynamicShared;
   run.seed = engine->options.seed * 0x9e3779b97f4a7c15 + index;
 
@@ -219,6 +267,11 @@ llvm::Error EmulatedLaunch::runKernel(unsigned index) {
   std::vector<AccessBytes> totals(memory.params().size());
   if (llvm::Error error = runCtas(run, findings, totals))
     return error;
+  if (std::optional<uint64_t> byte = memory.firstUsedCounter())
+    findings.add(FindingKind::UnitBarrier, Findings::kNoSite, -1, -1, [&] {
+      return "doesn't leave the counters zero: byte " + llvm::utostr(*byte) +
+             " of the workspace has another value";
+    });
   // What a faulty kernel left undone follows from the fault.
   bool isFaulty = !findings.empty();
   Findings amounts;
@@ -286,9 +339,9 @@ public:
     };
     auto shared = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
       if (llvm::Error error =
-              pool.get(bytes, [&](uint64_t size) {
-                    return engine->allocate(size);
-                  }).moveInto(workspace))
+              pool.get(bytes,
+                       [&](uint64_t size) { return engine->allocate(size); })
+                  .moveInto(workspace))
         return error;
       return workspace->address();
     };

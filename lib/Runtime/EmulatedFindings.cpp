@@ -44,6 +44,8 @@ llvm::StringRef norm::name(FindingKind kind) {
     return "global-race";
   case FindingKind::BarrierDivergence:
     return "barrier-divergence";
+  case FindingKind::UnitBarrier:
+    return "unit-barrier";
   case FindingKind::Deadlock:
     return "deadlock";
   case FindingKind::InactiveLane:

@@ -173,17 +173,33 @@ void GlobalMemory::enter(unsigned index) {
                -1};
     }
   }
-  // Several parameters may lead to one region. The workspace is for CTAs to
-  // meet in.
+  // Several parameters may lead to one region.
   for (auto [index, region] : llvm::enumerate(regions)) {
     bool isWritten = llvm::any_of(current, [&](const ParamRegion &param) {
       return param.region == region.get() && param.mayWrite;
     });
     for (ParamRegion &param : current)
-      if (isWritten && param.region == region.get() &&
-          region.get() != byBuffer.back())
+      if (isWritten && param.region == region.get())
         param.shared = int(index);
   }
+}
+
+bool GlobalMemory::isCounter(uint64_t address, uint64_t bytes) const {
+  uint64_t offset = address - byBuffer.back()->begin();
+  return offset % 4 == 0 && llvm::any_of(counters, [&](const ByteRange &range) {
+           return offset >= range.offset && bytes <= range.bytes &&
+                  offset - range.offset <= range.bytes - bytes;
+         });
+}
+
+std::optional<uint64_t> GlobalMemory::firstUsedCounter() const {
+  auto *workspace =
+      reinterpret_cast<const uint8_t *>(uintptr_t(byBuffer.back()->begin()));
+  for (const ByteRange &range : counters)
+    for (uint64_t i = range.offset; i < range.offset + range.bytes; ++i)
+      if (workspace[i] != 0)
+        return i;
+  return std::nullopt;
 }
 
 const ParamRegion *GlobalMemory::find(uint64_t address) const {
@@ -221,7 +237,8 @@ KernelTraffic GlobalMemory::leave(unsigned index,
     buffer.minimal = {reads ? all : 0, param.mayWrite ? all : 0};
     // Bytes that elements share are read once for all of them. A kernel with a
     // grid of its own doesn't say that it reads all.
-    if (reads && !kernel.grid && !region.hasOverlap() && buffer.distinct.read < all)
+    if (reads && !kernel.grid && !region.hasOverlap() &&
+        buffer.distinct.read < all)
       findings.add(FindingKind::Traffic, Findings::kNoSite - 2 * param.buffer,
                    -1, -1, [&] {
                      return "reads " +

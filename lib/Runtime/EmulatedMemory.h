@@ -105,6 +105,11 @@ public:
 
   llvm::ArrayRef<ParamRegion> params() const { return current; }
   uint8_t stamp() const { return currentStamp; }
+  /// Whether `bytes` bytes at an address are counters of the workspace, and a
+  /// multiple of 4.
+  bool isCounter(uint64_t address, uint64_t bytes) const;
+  /// Offset in the workspace of the first counter byte that isn't zero.
+  std::optional<uint64_t> firstUsedCounter() const;
   /// The region at an address that no parameter is known for.
   const ParamRegion *find(uint64_t address) const;
   /// `argument 0 'x'`, or `the workspace`.
@@ -118,7 +123,7 @@ public:
 private:
   const Manifest &manifest;
   std::vector<std::unique_ptr<Region>> regions;
-  std::vector<Region *> byBuffer; ///< null for scalars; the last: workspace
+  std::vector<Region *> byBuffer;  ///< null for scalars; the last: workspace
   std::vector<ByteRange> counters; ///< of the workspace
   std::vector<ParamRegion> current;
   uint8_t currentStamp = 0;

@@ -26,8 +26,8 @@ std::optional<Race> AccessCell::note(uint32_t epoch, bool isWrite,
     race = Race{true, int64_t(writer), writeSite};
   if (isWrite) {
     if (!race && readEpoch == epoch && reader != thread)
-      race =
-          Race{false, reader == kMany ? int64_t(-1) : int64_t(reader), readSite};
+      race = Race{false, reader == kMany ? int64_t(-1) : int64_t(reader),
+                  readSite};
     writeEpoch = epoch;
     writer = uint16_t(thread);
     writeSite = site;
@@ -42,16 +42,17 @@ std::optional<Race> AccessCell::note(uint32_t epoch, bool isWrite,
 }
 
 AccessCell *GlobalAccesses::findPage(uint64_t key) {
-  if (key == lastKey)
-    return lastPage;
+  Recent &place = recent[(key ^ (key >> kRegionShift)) % recent.size()];
+  if (place.key == key)
+    return place.page;
   AccessCell *&page = byKey[key];
   if (!page) {
     if (used == pages.size())
       pages.push_back(std::make_unique<AccessCell[]>(kPage));
     page = pages[used++].get();
   }
-  lastKey = key;
-  return lastPage = page;
+  place = {key, page};
+  return page;
 }
 
 std::optional<GlobalAccesses::Conflict>
@@ -78,6 +79,13 @@ void GlobalAccesses::passBarrier() {
     flush();
     firstEpoch = epoch;
   }
+}
+
+void GlobalAccesses::passUnitBarrier() {
+  ++epoch;
+  flush();
+  firstEpoch = epoch;
+  ++era;
 }
 
 /// Appends a span, or makes the last one longer.
@@ -125,6 +133,8 @@ void GlobalAccesses::addSpans(uint64_t key, const AccessCell *cells,
     span.begin = base + begin;
     span.end = base + end;
     span.cta = current;
+    span.unit = unit;
+    span.era = era;
     span.piece = end - begin;
     span.thread = thread == AccessCell::kMany ? -1 : int64_t(thread);
     span.region = region;
@@ -149,59 +159,71 @@ void GlobalAccesses::flush() {
   }
   byKey.clear();
   used = 0;
-  lastKey = ~uint64_t(0);
+  recent.fill(Recent());
 }
 
 //===----------------------------------------------------------------------===//
 // Between CTAs
 //===----------------------------------------------------------------------===//
 
+/// Whose accesses are compared: those of different CTAs or of different units.
+using Owner = int64_t AccessSpan::*;
+
 namespace {
-/// Of the spans so far, the two of different CTAs that reach farthest. If any
-/// span of another CTA reaches a byte, one of these does.
+/// Of the spans so far, the two of different owners that reach farthest. If any
+/// span of another owner reaches a byte, one of these does.
 class Farthest {
 public:
+  explicit Farthest(Owner owner) : owner(owner) {}
+
   void add(const AccessSpan &span) {
     if (!first || span.end > first->end) {
-      if (first && first->cta != span.cta)
+      if (first && first->*owner != span.*owner)
         second = first;
       first = &span;
-    } else if (span.cta != first->cta && (!second || span.end > second->end)) {
+    } else if (span.*owner != first->*owner &&
+               (!second || span.end > second->end)) {
       second = &span;
     }
   }
-  /// One that holds the byte `begin` of `span` and is of another CTA.
+  /// One that holds the byte `begin` of `span` and is of another owner.
   const AccessSpan *findOther(const AccessSpan &span) const {
     for (const AccessSpan *other : {first, second})
-      if (other && other->cta != span.cta && other->end > span.begin)
+      if (other && other->*owner != span.*owner && other->end > span.begin)
         return other;
     return nullptr;
   }
+  void clear() { first = second = nullptr; }
 
 private:
+  Owner owner;
   const AccessSpan *first = nullptr;
   const AccessSpan *second = nullptr;
 };
 } // namespace
 
-void norm::emulated::findRacesBetweenCtas(
-    std::vector<AccessSpan> spans,
+/// Compares spans of different owners that have the same `groupOf`, by which
+/// they are sorted before all else.
+template <typename Group>
+static void findRaces(
+    std::vector<AccessSpan> &spans, Owner owner, Group groupOf,
     llvm::function_ref<void(const AccessSpan &, const AccessSpan &, uint64_t)>
         report) {
-  auto key = [](const AccessSpan &span) {
-    return std::tuple(span.region, span.begin, span.cta, span.site, span.end,
-                      span.isWrite);
+  auto key = [&](const AccessSpan &span) {
+    return std::tuple(groupOf(span), span.begin, span.cta, span.site, span.end,
+                      span.isWrite, span.era);
   };
   llvm::sort(spans, [&](const AccessSpan &a, const AccessSpan &b) {
     return key(a) < key(b);
   });
-  Farthest writes, reads;
-  uint32_t region = 0;
+  Farthest writes(owner), reads(owner);
+  const AccessSpan *last = nullptr;
   for (const AccessSpan &span : spans) {
-    if (span.region != region) {
-      region = span.region;
-      writes = reads = Farthest();
+    if (last && groupOf(*last) != groupOf(span)) {
+      writes.clear();
+      reads.clear();
     }
+    last = &span;
     const AccessSpan *other = writes.findOther(span);
     if (!other && span.isWrite)
       other = reads.findOther(span);
@@ -209,4 +231,21 @@ void norm::emulated::findRacesBetweenCtas(
       report(span, *other, span.begin);
     (span.isWrite ? writes : reads).add(span);
   }
+}
+
+void norm::emulated::findRacesBetweenCtas(
+    std::vector<AccessSpan> spans,
+    llvm::function_ref<void(const AccessSpan &, const AccessSpan &, uint64_t)>
+        report) {
+  findRaces(
+      spans, &AccessSpan::unit,
+      [](const AccessSpan &span) { return span.region; }, report);
+  if (llvm::any_of(
+          spans, [](const AccessSpan &span) { return span.unit != span.cta; }))
+    findRaces(
+        spans, &AccessSpan::cta,
+        [](const AccessSpan &span) {
+          return std::tuple(span.unit, span.era, span.region);
+        },
+        report);
 }

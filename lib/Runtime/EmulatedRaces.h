@@ -11,6 +11,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -51,11 +52,13 @@ struct AccessSpan {
   uint64_t begin = 0;
   uint64_t end = 0;
   int64_t cta = 0;
+  int64_t unit = 0; ///< number of the CTAs that the CTA shares rows with
   uint64_t piece = 0;
   int64_t thread = -1; ///< -1 for several
   int64_t step = 0;
   uint32_t region = 0;
   uint32_t site = 0;
+  uint32_t era = 0; ///< how often the unit had met before
   bool isWrite = false;
 
   int64_t threadAt(uint64_t byte) const {
@@ -68,11 +71,15 @@ class GlobalAccesses {
 public:
   /// Forgets the spans of earlier launches.
   void enterLaunch() { list.clear(); }
-  void enterCta(int64_t cta) {
+  void enterCta(int64_t cta, int64_t ofUnit) {
     current = cta;
+    unit = ofUnit;
+    era = 0;
     firstEpoch = ++epoch;
   }
   void passBarrier();
+  /// All CTAs of the unit passed a barrier.
+  void passUnitBarrier();
   /// What the CTA did becomes spans.
   void leaveCta() { flush(); }
 
@@ -99,19 +106,26 @@ private:
                 std::vector<AccessSpan> &spans) const;
 
   int64_t current = 0;
+  int64_t unit = 0;
+  uint32_t era = 0;
   uint32_t epoch = 0;
   uint32_t firstEpoch = 0; ///< what is older has been flushed
   std::vector<Page> pages;
   size_t used = 0; ///< pages in use; the others keep outdated cells
   llvm::DenseMap<uint64_t, AccessCell *> byKey;
-  uint64_t lastKey = ~uint64_t(0);
-  AccessCell *lastPage = nullptr;
+  /// Pages found before, each at the place that its key has here.
+  struct Recent {
+    uint64_t key = ~uint64_t(0);
+    AccessCell *page = nullptr;
+  };
+  std::array<Recent, 64> recent;
   std::vector<AccessSpan> list;
 };
 
 /// Calls `report(span, other, byte)` for spans that share a byte with one of
-/// another CTA where one of the two writes: nothing orders CTAs. Each span is
-/// reported once at most. The order of `spans` doesn't matter.
+/// another CTA where one of the two writes and nothing orders them: only CTAs
+/// of one unit are ordered, by the unit's barriers. The order of `spans`
+/// doesn't matter.
 void findRacesBetweenCtas(
     std::vector<AccessSpan> spans,
     llvm::function_ref<void(const AccessSpan &span, const AccessSpan &other,

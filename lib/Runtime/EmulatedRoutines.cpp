@@ -52,6 +52,13 @@ static void waitAtBarrier(Thread *thread, uint32_t site) {
   thread->cta->waitAtBarrier(*thread, site);
 }
 
+static void waitAtUnitBarrier(Thread *thread, uint64_t counter,
+                              uint32_t arrivals, uint32_t phase,
+                              uint32_t isLast, uint32_t site) {
+  thread->cta->waitAtUnitBarrier(*thread,
+                                 {counter, arrivals, phase, isLast != 0}, site);
+}
+
 static uint64_t shuffle(Thread *thread, uint64_t bits, uint32_t mode,
                         uint32_t offset, uint32_t width, uint32_t site) {
   thread->bits = bits;
@@ -76,6 +83,8 @@ llvm::ArrayRef<SupportRoutine> emulated::emulatedRoutines() {
       {"norm_emulated_dynamic_shared",
        reinterpret_cast<void *>(&dynamicShared)},
       {"norm_emulated_barrier", reinterpret_cast<void *>(&waitAtBarrier)},
+      {"norm_emulated_unit_barrier",
+       reinterpret_cast<void *>(&waitAtUnitBarrier)},
       {"norm_emulated_shuffle", reinterpret_cast<void *>(&shuffle)},
       {"norm_emulated_shuffle_valid", reinterpret_cast<void *>(&shuffleValid)},
   };

@@ -33,6 +33,89 @@ pitchedStrides(llvm::ArrayRef<int64_t> shape, int64_t pitch) {
   return strides;
 }
 
+/// The dims of a tensor that are stepped along, the last one left out, those
+/// with the longest steps first.
+static llvm::SmallVector<size_t, 4>
+outerDims(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides) {
+  llvm::SmallVector<size_t, 4> dims;
+  for (size_t dim = 0; dim + 1 < shape.size(); ++dim)
+    if (shape[dim] > 1)
+      dims.push_back(dim);
+  llvm::sort(dims, [&](size_t a, size_t b) {
+    return std::pair(strides[a], b) > std::pair(strides[b], a);
+  });
+  return dims;
+}
+
+/// Checks given strides of a tensor with elements.
+static llvm::Error checkStrides(llvm::ArrayRef<int64_t> shape,
+                                llvm::ArrayRef<int64_t> strides) {
+  if (strides.size() != shape.size())
+    return llvm::createStringError(
+        "expects " + llvm::Twine(shape.size()) + " strides for shape " +
+        printShape(shape) + " but got " + llvm::Twine(strides.size()));
+  for (int64_t stride : strides)
+    if (stride < 0)
+      return llvm::createStringError("expects strides of 0 or more but got " +
+                                     llvm::Twine(stride));
+  if (shape.empty() || llvm::is_contained(shape, 0))
+    return llvm::Error::success();
+  if (shape.back() > 1 && strides.back() != 1)
+    return llvm::createStringError(
+        "expects stride 1 along the last dim but got " +
+        llvm::Twine(strides.back()));
+  std::optional<int64_t> reach = shape.back();
+  for (size_t dim : llvm::reverse(outerDims(shape, strides))) {
+    if (!reach || strides[dim] < *reach)
+      return llvm::createStringError(
+          "expects a place of its own for every element but got stride " +
+          llvm::Twine(strides[dim]) + " along dim " + llvm::Twine(dim) +
+          (reach ? ", where " + llvm::Twine(*reach) + " elements lie between"
+                 : llvm::Twine()));
+    std::optional<int64_t> step =
+        llvm::checkedMul(strides[dim], shape[dim] - 1);
+    reach = step ? llvm::checkedAdd(*step, *reach) : std::nullopt;
+  }
+  return llvm::Error::success();
+}
+
+/// The strides that a placement gives a shape; none where they are too large.
+static llvm::Expected<std::optional<llvm::SmallVector<int64_t, 4>>>
+stridesOf(llvm::ArrayRef<int64_t> shape, const Placement &placement) {
+  if (placement.strides) {
+    if (placement.pitch)
+      return llvm::createStringError(
+          "expects a pitch or strides but got both");
+    if (llvm::Error error = checkStrides(shape, *placement.strides))
+      return std::move(error);
+    return placement.strides;
+  }
+  if (placement.pitch && shape.size() < 2)
+    return llvm::createStringError(
+        "expects rank 2 or more for a pitch but got shape " +
+        printShape(shape));
+  int64_t columns = shape.empty() ? 1 : shape.back();
+  int64_t pitch = placement.pitch.value_or(columns);
+  if (pitch < columns)
+    return llvm::createStringError("expects a pitch of at least the row's " +
+                                   llvm::Twine(columns) +
+                                   " elements but got " + llvm::Twine(pitch));
+  return pitchedStrides(shape, std::max<int64_t>(pitch, 1));
+}
+
+/// Elements from the first to behind the last one; none on overflow.
+static std::optional<int64_t> spanOf(llvm::ArrayRef<int64_t> shape,
+                                     llvm::ArrayRef<int64_t> strides) {
+  if (llvm::is_contained(shape, 0))
+    return 0;
+  std::optional<int64_t> span = 1;
+  for (auto [extent, stride] : llvm::zip(shape, strides)) {
+    std::optional<int64_t> reach = llvm::checkedMul(extent - 1, stride);
+    span = span && reach ? llvm::checkedAdd(*span, *reach) : std::nullopt;
+  }
+  return span;
+}
+
 llvm::Expected<HostTensor> HostTensor::create(DType dtype,
                                               llvm::ArrayRef<int64_t> shape,
                                               const Placement &placement,
@@ -46,29 +129,14 @@ llvm::Expected<HostTensor> HostTensor::create(DType dtype,
   tensor.numColumns = shape.empty() ? 1 : shape.back();
   // Without columns the rows don't matter, and their product may be huge.
   tensor.numRows = tensor.numColumns == 0 ? 0 : *count / tensor.numColumns;
-  if (placement.pitch && shape.size() < 2)
-    return llvm::createStringError(
-        "expects rank 2 or more for a pitch but got shape " +
-        printShape(shape));
-  int64_t pitch = placement.pitch.value_or(tensor.numColumns);
-  if (pitch < tensor.numColumns)
-    return llvm::createStringError("expects a pitch of at least the row's " +
-                                   llvm::Twine(tensor.numColumns) +
-                                   " elements but got " + llvm::Twine(pitch));
+  auto strides = stridesOf(shape, placement);
+  if (!strides)
+    return strides.takeError();
   if (placement.offset < 0)
     return llvm::createStringError("expects an offset of 0 or more but got " +
                                    llvm::Twine(placement.offset));
-  auto strides = pitchedStrides(shape, std::max<int64_t>(pitch, 1));
-  std::optional<int64_t> span = 0;
-  if (!strides)
-    span = std::nullopt;
-  else if (*count > 0) {
-    span = 1;
-    for (auto [extent, stride] : llvm::zip(shape, *strides)) {
-      std::optional<int64_t> reach = llvm::checkedMul(extent - 1, stride);
-      span = span && reach ? llvm::checkedAdd(*span, *reach) : std::nullopt;
-    }
-  }
+  std::optional<int64_t> span =
+      *strides ? spanOf(shape, **strides) : std::nullopt;
   if (span)
     span = llvm::checkedAdd(*span, placement.offset);
   if (span)
@@ -77,7 +145,7 @@ llvm::Expected<HostTensor> HostTensor::create(DType dtype,
     return llvm::createStringError(
         "expects a tensor that fits into memory but got shape " +
         printShape(shape));
-  tensor.steps = std::move(*strides);
+  tensor.steps = std::move(**strides);
   tensor.base = kGuard + uint64_t(placement.offset) * byteSize(dtype);
   tensor.total = llvm::alignTo(uint64_t(*span) + 2 * kGuard, kGuard);
   tensor.storage = allocateHostMemory(tensor.total);
@@ -101,6 +169,15 @@ uint64_t HostTensor::rowOffset(int64_t row) const {
   return base + uint64_t(elements) * byteSize(type);
 }
 
+uint64_t HostTensor::placedRowOffset(int64_t row) const {
+  int64_t elements = 0;
+  for (size_t dim : llvm::reverse(outerDims(extents, steps))) {
+    elements += row % extents[dim] * steps[dim];
+    row /= extents[dim];
+  }
+  return base + uint64_t(elements) * byteSize(type);
+}
+
 BoundArgument HostTensor::bind(uint64_t address) const {
   BoundArgument argument;
   argument.dtype = type;
@@ -118,7 +195,7 @@ static bool isPoison(const uint8_t *begin, const uint8_t *end) {
 bool HostTensor::guardsIntact() const {
   const uint8_t *next = storage.get();
   for (int64_t i = 0; i < numRows; ++i) {
-    const uint8_t *start = row(i);
+    const uint8_t *start = storage.get() + placedRowOffset(i);
     if (!isPoison(next, start))
       return false;
     next = start + numColumns * int64_t(byteSize(type));

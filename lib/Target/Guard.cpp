@@ -13,9 +13,11 @@
 
 #include "Guard.h"
 
+#include "llvm/Support/Compiler.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <optional>
@@ -64,6 +66,19 @@ private:
 };
 } // namespace
 
+#if LLVM_ADDRESS_SANITIZER_BUILD
+// A body that was ended leaks what LLVM owned, by design. Leaks can't be told
+// apart from those then, so the process isn't searched for them.
+static std::atomic<bool> hasEndedBody = false;
+extern "C" int __lsan_is_turned_off() { return hasEndedBody; }
+#endif
+
+static void noteEndedBody() {
+#if LLVM_ADDRESS_SANITIZER_BUILD
+  hasEndedBody = true;
+#endif
+}
+
 llvm::Error mlir::norm::runGuarded(llvm::function_ref<llvm::Error()> body) {
   FatalErrorHandler handler;
   std::string message;
@@ -76,6 +91,7 @@ llvm::Error mlir::norm::runGuarded(llvm::function_ref<llvm::Error()> body) {
   fatalMessage = outer;
   if (result)
     return std::move(*result);
+  noteEndedBody();
   if (message.empty())
     message = "crash with status " + std::to_string(context.RetCode);
   return llvm::createStringError("code generation failed: " + message);

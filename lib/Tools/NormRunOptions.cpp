@@ -28,9 +28,10 @@ constexpr llvm::StringLiteral kOverview =
     ones:4096 zeros:4096 full:4096:value=2 iota:4096
     empty:4096                 no data: the result of a kernel
     3.5                        a scalar
-  Tensors also take :pitch=P (elements from one row to the next), :offset=K
-  (elements of misalignment) and :dtype=T. An argument without data is random,
-  with N as seed.
+  Tensors also take :pitch=P (elements from one row to the next) or
+  :strides=4096x64x1 (elements from one index to the next, for each dim),
+  :offset=K (elements of misalignment) and :dtype=T. An argument without data
+  is random, with N as seed.
 
   Exit status: 0 right, 1 wrong input, 2 a check failed, 3 no such device.
 )";
@@ -174,7 +175,7 @@ llvm::Error readPlacement(llvm::StringRef text,
       return wrong("place", llvm::toString(known.takeError()));
     if (!*known)
       return wrong("place",
-                   "expects offset, pitch or alias but got '" + key + "'");
+                   "expects offset, pitch, strides or alias but got '" + key + "'");
   }
   return llvm::Error::success();
 }

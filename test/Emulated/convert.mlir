@@ -100,6 +100,21 @@ gpu.module @assembly {
 
 // -----
 
+gpu.module @meeting {
+  // CHECK-LABEL: func.func @meet(%arg0: !llvm.ptr, %arg1: !llvm.ptr)
+  gpu.func @meet(%counter: !llvm.ptr<1>, %ctas: i32) kernel {
+    // CHECK: %[[COUNTER:.*]] = llvm.load %{{.*}} : !llvm.ptr -> !llvm.ptr
+    // CHECK: %[[CTAS:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
+    // CHECK: %[[PHASE:.*]] = arith.constant 3 : i32
+    // CHECK: %[[LAST:.*]] = arith.constant 1 : i32
+    // CHECK: call @norm_emulated_unit_barrier(%arg0, %[[COUNTER]], %[[CTAS]], %[[PHASE]], %[[LAST]], %
+    norm_tile.unit_barrier %counter, %ctas phase 3 last : !llvm.ptr<1>
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @features {
   gpu.func @lane() kernel {
     // expected-error@below {{'gpu.subgroup_id' has no emulation}}

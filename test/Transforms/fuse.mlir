@@ -326,3 +326,25 @@ func.func @leading_dim(%x: tensor<4x8xf32>, %m0: tensor<8xf32>) -> tensor<4x8xf3
   }
   return %t : tensor<4x8xf32>
 }
+
+// A dim on which nothing that is read varies goes, with the input that tells its
+// extent.
+// CHECK-LABEL: func.func @unneeded_dim
+// CHECK-SAME: %{{.*}}: tensor<?x?xf32>, %[[R:.*]]: tensor<?xf32>, %{{.*}}: tensor<?x?xf32>, %{{.*}}: tensor<?xf32>
+func.func @unneeded_dim(%x: tensor<?x?xf32>, %r: tensor<?xf32>,
+                        %e: tensor<?x?xf32>, %f: tensor<?xf32>) -> tensor<?xf32> {
+  // CHECK: norm.generic (row)
+  // CHECK-NEXT: ins(%[[A:.*]] = %[[R]][row] : tensor<?xf32>)
+  // CHECK-NEXT: outs(%{{.*}} = %{{.*}}[row] : tensor<?xf32>)
+  // CHECK-NEXT: %[[N:.*]] = arith.negf %[[A]]
+  // CHECK-NEXT: %[[Y:.*]] = math.absf %[[N]]
+  // CHECK-NEXT: norm.yield %[[Y]]
+  %y, %s = norm.generic (row, col)
+      ins(%a = %x[row, col] : tensor<?x?xf32>, %b = %r[row] : tensor<?xf32>)
+      outs(%o = %e[row, col] : tensor<?x?xf32>, %p = %f[row] : tensor<?xf32>) {
+    %n = arith.negf %b : f32
+    norm.yield %a, %n : f32, f32
+  }
+  %z = math.absf %s : tensor<?xf32>
+  return %z : tensor<?xf32>
+}

@@ -173,3 +173,47 @@ func.func @sizes(%x: tensor<?x8xf32>) -> (tensor<?x8xf32>, index) {
   // CHECK: return %{{.*}}, %[[ROWS]]
   return %z, %rows : tensor<?x8xf32>, index
 }
+
+// Axes at any position are a matter of names.
+// CHECK-LABEL: func.func @any_axes
+func.func @any_axes(%x: tensor<?x16x?xbf16>, %g: tensor<16x1xf32>,
+                    %b: tensor<?x1x1xf32>)
+    -> (tensor<?x16x?xbf16>, tensor<16xf32>) {
+  // CHECK: norm.generic (col, row, col1)
+  // CHECK-NEXT: ins(%{{.*}} = %{{.*}}[col, row, col1] : tensor<?x16x?xbf16>, %{{.*}} = %{{.*}}[col, 0] : tensor<16x1xf32>, %{{.*}} = %{{.*}}[col, 0, 0] : tensor<?x1x1xf32>)
+  // CHECK-NEXT: outs(%{{.*}} = %{{.*}}[col, row, col1] : tensor<?x16x?xbf16>, %{{.*}} = %{{.*}}[row] : tensor<16xf32>)
+  // CHECK: norm.reduce add %{{.*}} over [col, col1] : f32
+  %y, %m = norm.layer_norm %x scale(%g) bias(%b) stats(mean) axes = [0, 2]
+      eps = 1.0e-5 : tensor<?x16x?xbf16>, tensor<16x1xf32>, tensor<?x1x1xf32>
+      -> tensor<?x16x?xbf16>, tensor<16xf32>
+  return %y, %m : tensor<?x16x?xbf16>, tensor<16xf32>
+}
+
+// By head: a scale of more axes than are normalized goes with the last of x.
+// CHECK-LABEL: func.func @by_head
+func.func @by_head(%x: tensor<?x?x32x128xbf16>, %w: tensor<32x128xbf16>)
+    -> tensor<?x?x32x128xbf16> {
+  // CHECK: norm.generic (row, row1, row2, col)
+  // CHECK-NEXT: ins(%{{.*}} = %{{.*}}[row, row1, row2, col] : tensor<?x?x32x128xbf16>, %{{.*}} = %{{.*}}[row2, col] : tensor<32x128xbf16>)
+  %y = norm.rms_norm %x scale(%w) axes = [3] eps = 1.0e-6
+      : tensor<?x?x32x128xbf16>, tensor<32x128xbf16> -> tensor<?x?x32x128xbf16>
+  return %y : tensor<?x?x32x128xbf16>
+}
+
+// The floor is of the norm.
+// CHECK-LABEL: func.func @l2_normalize
+func.func @l2_normalize(%x: tensor<4x?xf16>) -> tensor<4x?xf16> {
+  // CHECK: norm.generic (col, row)
+  // CHECK: attributes {name = "l2_normalize"}
+  // CHECK: %[[X:.*]] = arith.extf %{{.*}} : f16 to f32
+  // CHECK: %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]] : f32
+  // CHECK: %[[SUM:.*]] = norm.reduce add %[[SQUARE]] over [col] : f32
+  // CHECK: %[[ROOT:.*]] = math.sqrt %[[SUM]] : f32
+  // CHECK: %[[EPS:.*]] = arith.constant 9.99999996E-13 : f32
+  // CHECK: %[[DIVISOR:.*]] = arith.maximumf %[[ROOT]], %[[EPS]] : f32
+  // CHECK: %[[INVERSE:.*]] = arith.divf %{{.*}}, %[[DIVISOR]] : f32
+  // CHECK: arith.mulf %[[X]], %[[INVERSE]] : f32
+  %y = norm.l2_normalize %x axes = [0] eps = 1.0e-12
+      : tensor<4x?xf16> -> tensor<4x?xf16>
+  return %y : tensor<4x?xf16>
+}

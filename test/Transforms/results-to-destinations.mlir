@@ -88,8 +88,9 @@ func.func @overwrite(%x: tensor<4x8xf32>, %g: tensor<4x8xf32>) -> tensor<4x8xf32
 // A result that is split into more dims is computed right in its destination.
 // CHECK-LABEL: func.func @split(
 // CHECK-SAME: %[[D:[a-z0-9]+]]: memref<8x4x32xf32>)
-// CHECK: %[[R:.*]] = norm.generic
 // CHECK: %[[C:.*]] = memref.collapse_shape %[[D]] {{\[}}[0], [1, 2]{{\]}} : memref<8x4x32xf32> into memref<8x128xf32>
+// CHECK: %[[R:.*]] = norm.generic
+// CHECK-NOT: tensor.expand_shape
 // CHECK: materialize_in_destination %[[R]] in restrict writable %[[C]]
 func.func @split(%x: tensor<8x128xf32>) -> tensor<8x4x32xf32> {
   %e = tensor.empty() : tensor<8x128xf32>
@@ -100,4 +101,54 @@ func.func @split(%x: tensor<8x128xf32>) -> tensor<8x4x32xf32> {
   }
   %s = tensor.expand_shape %r [[0], [1, 2]] output_shape [8, 4, 32] : tensor<8x128xf32> into tensor<8x4x32xf32>
   return %s : tensor<8x4x32xf32>
+}
+
+// -----
+
+// So is one whose dims are merged at the end, whatever is dynamic.
+// CHECK-LABEL: func.func @merged(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<?x4x16x?xf32>, %[[D:[a-z0-9]+]]: memref<?x64x?xf32>)
+// CHECK-DAG: %[[N:.*]] = tensor.dim %[[X]], %c0
+// CHECK-DAG: %[[W:.*]] = tensor.dim %[[X]], %c3
+// CHECK: %[[E:.*]] = memref.expand_shape %[[D]] {{\[}}[0], [1, 2], [3]{{\]}} output_shape [%[[N]], 4, 16, %[[W]]] : memref<?x64x?xf32> into memref<?x4x16x?xf32>
+// CHECK: tensor.empty
+// CHECK: %[[R:.*]] = norm.generic
+// CHECK: materialize_in_destination %[[R]] in restrict writable %[[E]]
+func.func @merged(%x: tensor<?x4x16x?xf32>) -> tensor<?x64x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %n = tensor.dim %x, %c0 : tensor<?x4x16x?xf32>
+  %w = tensor.dim %x, %c3 : tensor<?x4x16x?xf32>
+  %e = tensor.empty(%n, %w) : tensor<?x4x16x?xf32>
+  %r = norm.generic (row, row1, col, col1)
+      ins(%a = %x[row, row1, col, col1] : tensor<?x4x16x?xf32>)
+      outs(%b = %e[row, row1, col, col1] : tensor<?x4x16x?xf32>) {
+    norm.yield %a : f32
+  }
+  %s = tensor.collapse_shape %r [[0], [1, 2], [3]] : tensor<?x4x16x?xf32> into tensor<?x64x?xf32>
+  return %s : tensor<?x64x?xf32>
+}
+
+// -----
+
+// A declared layout is that of the destination.
+// CHECK-LABEL: func.func @declared(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x8x64xf32> {norm.layout = strided<[?, ?, 1]>}, %[[Y:[a-z0-9]+]]: memref<2x8x64xf32, strided<[?, 128, 1]>>, %[[Z:[a-z0-9]+]]: memref<2x512xf32, strided<[?, 1]>>) {
+// CHECK: %[[E:.*]] = memref.expand_shape %[[Z]] {{.*}} into memref<2x8x64xf32, strided<[?, 64, 1]>>
+// CHECK: %[[R:.*]]:2 = norm.generic
+// CHECK-DAG: materialize_in_destination %[[R]]#0 in restrict writable %[[Y]]
+// CHECK-DAG: materialize_in_destination %[[R]]#1 in restrict writable %[[E]]
+func.func @declared(%x: tensor<2x8x64xf32> {norm.layout = strided<[?, ?, 1]>})
+    -> (tensor<2x8x64xf32> {norm.layout = strided<[?, 128, 1]>},
+        tensor<2x512xf32> {norm.layout = strided<[?, 1]>}) {
+  %e = tensor.empty() : tensor<2x8x64xf32>
+  %f = tensor.empty() : tensor<2x8x64xf32>
+  %r:2 = norm.generic (row, row1, col)
+      ins(%a = %x[row, row1, col] : tensor<2x8x64xf32>)
+      outs(%b = %e[row, row1, col] : tensor<2x8x64xf32>,
+           %c = %f[row, row1, col] : tensor<2x8x64xf32>) {
+    norm.yield %a, %a : f32, f32
+  }
+  %s = tensor.collapse_shape %r#1 [[0], [1, 2]] : tensor<2x8x64xf32> into tensor<2x512xf32>
+  return %r#0, %s : tensor<2x8x64xf32>, tensor<2x512xf32>
 }

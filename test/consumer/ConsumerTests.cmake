@@ -25,6 +25,11 @@ function(norm_add_consumer_test name package_dir)
   set_tests_properties(consumer/${name} PROPERTIES
     PASS_REGULAR_EXPRESSION "norm\\.rms_norm %[a-z0-9]+ scale"
     FAIL_REGULAR_EXPRESSION "CMake Error;[Ee]rror:;warning:" TIMEOUT 600)
+  if(NORM_SANITIZE)
+    # Its executable has instrumented code of norm, but not the options.
+    set_tests_properties(consumer/${name} PROPERTIES ENVIRONMENT
+      "ASAN_OPTIONS=${NORM_SANITIZER_OPTIONS};UBSAN_OPTIONS=${NORM_SANITIZER_OPTIONS}")
+  endif()
 endfunction()
 
 set(NORM_TEST_PREFIX "${CMAKE_CURRENT_BINARY_DIR}/install")

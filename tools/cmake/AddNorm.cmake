@@ -60,6 +60,7 @@ function(add_norm_tool name)
   norm_upstream_libraries(libraries ${ARG_LINK_LIBS})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${libraries})
+  norm_use_sanitizer_defaults(${name})
   install(TARGETS ${name} EXPORT NormTargets
           RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT Runtime)
 endfunction()
@@ -99,6 +100,7 @@ function(add_norm_unittest name)
   target_compile_definitions(${name} PRIVATE
     "NORM_TEST_INPUTS_DIR=\"${PROJECT_SOURCE_DIR}/test/Inputs\"")
   target_link_libraries(${name} PRIVATE ${libraries} GTest::gtest_main)
+  norm_use_sanitizer_defaults(${name})
   gtest_discover_tests(${name} TEST_PREFIX "unit/${name}/"
                        DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 300)

@@ -57,18 +57,6 @@ else()
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 endif()
 
-set(NORM_SANITIZE_LINK_FLAG "")
-if(NORM_SANITIZE)
-  set(NORM_SANITIZE_LINK_FLAG "-fsanitize=${NORM_SANITIZE}")
-  add_compile_options("-fsanitize=${NORM_SANITIZE}" -fno-omit-frame-pointer
-                      -fno-sanitize-recover=all)
-  # LLVM's classes come without the type information that these checks read.
-  if(NORM_SANITIZE MATCHES "undefined")
-    add_compile_options(-fno-sanitize=vptr,function)
-  endif()
-  add_link_options("${NORM_SANITIZE_LINK_FLAG}")
-endif()
-
 # ccache refuses precompiled headers unless told that the macros which they
 # define and the time stamps within them may be ignored.
 find_program(NORM_CCACHE_PROGRAM ccache)

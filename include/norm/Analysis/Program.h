@@ -103,6 +103,10 @@ ScheduleAttr toAttribute(MLIRContext *context, const ::norm::Schedule &schedule)
 /// warps of a CTA meet.
 int64_t stateBytes(ReduceKind kind, Type type);
 
+/// Bytes of a reduction's state, at most: what each thread writes where the
+/// warps of a CTA meet.
+int64_t stateBytes(ReduceKind kind, Type type);
+
 } // namespace mlir::norm
 
 #endif // NORM_ANALYSIS_PROGRAM_H

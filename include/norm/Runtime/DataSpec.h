@@ -24,7 +24,8 @@ namespace norm {
 ///     empty:16x8                 no data: an output
 ///     3.5                        a scalar
 ///
-/// Every tensor form also takes `:pitch=P` (elements from one row to the next),
+/// Every tensor form also takes `:pitch=P` (elements from one row to the next)
+/// or `:strides=4096x64x1` (elements from one index to the next, for each dim),
 /// `:offset=K` (elements of base misalignment) and `:dtype=T`. The shape of a
 /// rank 0 tensor is `scalar`.
 struct DataSpec {
@@ -56,8 +57,8 @@ struct DataSpec {
 /// Reads `16x4096` (or `scalar`, for rank 0).
 llvm::Expected<llvm::SmallVector<int64_t, 4>> parseShape(llvm::StringRef text);
 
-/// Reads `key=value` pairs of a placement: `pitch` and `offset`. False for
-/// another key.
+/// Reads `key=value` pairs of a placement: `pitch`, `strides` and `offset`.
+/// False for another key.
 llvm::Expected<bool> parsePlacement(llvm::StringRef key, llvm::StringRef value,
                                     Placement &placement);
 

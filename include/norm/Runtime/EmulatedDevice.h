@@ -47,6 +47,7 @@ enum class FindingKind : uint8_t {
   SharedRace,          ///< accesses with no barrier between them
   GlobalRace,          ///< the same in global memory, or by different CTAs
   BarrierDivergence,   ///< not all threads of a CTA at the same barrier
+  UnitBarrier,         ///< CTAs that don't meet as a GPU needs them to
   Deadlock,            ///< threads that wait for each other forever
   InactiveLane,        ///< a shuffle that reads from, or in, no active lane
   IncompleteOutput,    ///< elements of an output that nothing wrote

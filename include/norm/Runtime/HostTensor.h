@@ -23,6 +23,9 @@ struct Placement {
   /// Elements from one row (of the last dim) to the next; the row's length if
   /// not given.
   std::optional<int64_t> pitch;
+  /// Elements from one index to the next along every dim, instead of a pitch.
+  /// Along a dim of size 1 any number will do.
+  std::optional<llvm::SmallVector<int64_t, 4>> strides;
   /// Elements by which element 0 lies beyond an aligned address.
   int64_t offset = 0;
 };
@@ -32,8 +35,8 @@ struct Placement {
 /// `kPoison`, and `guardsIntact` tells whether they still do.
 class HostTensor {
 public:
-  /// What unwritten bytes hold: in every floating point type but f8E5M2 a NaN
-  /// of a pattern no arithmetic makes.
+  /// What unwritten bytes hold: in every floating point type a NaN of a pattern
+  /// that no arithmetic makes.
   static constexpr uint8_t kPoison = 0xff;
   /// Bytes before and after the elements; a multiple of every alignment.
   static constexpr uint64_t kGuard = 256;
@@ -41,7 +44,9 @@ public:
   HostTensor() = default;
 
   /// Poisoned memory for a tensor. An error for a pitch on rank below 2 or
-  /// shorter than a row, a negative offset, or a size beyond memory.
+  /// shorter than a row; strides of another rank, below 0, not 1 along the last
+  /// dim, with which elements share a place, or beside a pitch; a negative
+  /// offset; or a size beyond memory.
   static llvm::Expected<HostTensor> create(DType dtype,
                                            llvm::ArrayRef<int64_t> shape,
                                            const Placement &placement,
@@ -83,6 +88,8 @@ public:
 
 private:
   uint64_t rowOffset(int64_t row) const;
+  /// The offset of the row that is `row`th in memory.
+  uint64_t placedRowOffset(int64_t row) const;
 
   DType type = DType::F32;
   llvm::SmallVector<int64_t, 4> extents;

@@ -14,8 +14,9 @@ def NormLegalizeMathPass : Pass<"norm-legalize-math"> {
   let summary = "leave only exactly rounded math that the target has";
   let description = [{
     Runs on kernels, after all math is made of exactly rounded functions. On
-    every target, `math` ops on f16 and bf16 are computed in f32 and rounded,
-    classifications become comparisons, and an op that has no exactly rounded
+    every target, `math` ops on smaller floats than f32 are computed in f32 and
+    rounded, integers reach such types in one rounding, classifications become
+    comparisons, and an op that has no exactly rounded
     form (`math.exp`, `math.rsqrt`) is an error that names op, type and target:
     nothing may become a library call or a hardware approximation here.
 
@@ -26,6 +27,12 @@ def NormLegalizeMathPass : Pass<"norm-legalize-math"> {
     roundings to bf16 are written with integers: conversions in hardware flush
     subnormals. Roundings from f64 to f16 and bf16 pass through f32 by rounding
     to odd, so that there is one rounding only.
+
+    Values of f8E4M3FN and f8E5M2 become i8. Their conversions are integer
+    arithmetic on the host, instructions for pairs on a GPU from sm_89 on, and an
+    error for older ones. Other ops on them must only move them; function
+    arguments and memory must hold bytes already. Further float types are an
+    error.
 
     Example, for `target=sm_90`:
 

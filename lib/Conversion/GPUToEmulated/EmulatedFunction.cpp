@@ -7,6 +7,8 @@
 
 #include "EmulatedFunction.h"
 
+#include "norm/Dialect/NormTile/IR/NormTile.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -227,6 +229,15 @@ LogicalResult FunctionEmulator::rewrite(Operation *op) {
   if (isa<gpu::GPUDialect>(op->getDialect()))
     return rewriteGPU(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](norm_tile::UnitBarrierOp barrier) {
+        call("unit_barrier",
+             {thread, barrier.getCounter(), barrier.getArrivals(),
+              i32(barrier.getPhase()), i32(barrier.getLast()),
+              i32(sites.add(op))},
+             {});
+        op->erase();
+        return success();
+      })
       .Case([&](LLVM::LoadOp load) {
         return rewriteAccess(op, load.getAddr(), load.getType(),
                              load.getAlignment());

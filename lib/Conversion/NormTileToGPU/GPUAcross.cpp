@@ -104,10 +104,17 @@ Value GPUAcross::emitLoad(LoadOp op, const Chunk &chunk) {
     Value base = basePointer(buffer, walkedDims);
     return loadNeighbours(buffer, base, position, type, Value());
   };
-  if (!chunk.valid)
+  Value condition = chunk.valid;
+  // The last positions, which threads without any compute again, are being
+  // written.
+  if (mayBeWritten(op.getSource()))
+    condition = condition ? arith::AndIOp::create(b, loc, condition, isValid)
+                                .getResult()
+                          : isValid;
+  if (!condition)
     return load();
   auto guarded =
-      scf::IfOp::create(b, loc, TypeRange{type}, chunk.valid, true, true);
+      scf::IfOp::create(b, loc, TypeRange{type}, condition, true, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(guarded.thenBlock());
   Value loaded = load();

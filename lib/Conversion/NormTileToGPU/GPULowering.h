@@ -79,6 +79,9 @@ protected:
   void storeNeighbours(Value value, const Buffer &buffer, Value base,
                        Value linear, int64_t every);
   Value sharedBuffer(Type element, int64_t size);
+  /// Whether a kernel may write what it loads of an operand.
+  bool mayBeWritten(Value operand) const;
+  static bool isWritten(Value operand);
 
   int64_t alignment;
   const llvm::SmallBitVector &overlapping;
@@ -109,6 +112,7 @@ private:
   // Memory.
   Value threadPointer(Value operand);
   Value chunkPointer(Value operand, const Chunk &chunk);
+  Value emitLoadOfRow(norm_tile::LoadOp op, const Chunk &chunk);
   Value loadElements(Value operand, const Chunk &chunk, VectorType type);
   Value loadApart(norm_tile::LoadOp op, const Chunk &chunk);
   void storeApart(norm_tile::StoreOp op, Value value, const Chunk &chunk);

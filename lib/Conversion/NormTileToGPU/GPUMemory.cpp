@@ -191,7 +191,27 @@ Value GPULowering::loadApart(LoadOp op, const Chunk &chunk) {
   return guarded.getResult(0);
 }
 
+bool GPULowering::mayBeWritten(Value operand) const {
+  return isWritten(operand) ||
+         overlapping[cast<BlockArgument>(operand).getArgNumber()];
+}
+
 Value GPULowering::emitLoad(LoadOp op, const Chunk &chunk) {
+  auto type = cast<VectorType>(op.getType());
+  if (!isRow || !mayBeWritten(op.getSource()))
+    return emitLoadOfRow(op, chunk);
+  // The last row, which groups without one compute again, is being written.
+  auto own = scf::IfOp::create(b, loc, TypeRange{type}, isRow, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(own.thenBlock());
+  scf::YieldOp::create(b, loc, emitLoadOfRow(op, chunk));
+  b.setInsertionPointToStart(own.elseBlock());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  scf::YieldOp::create(b, loc, zero);
+  return own.getResult(0);
+}
+
+Value GPULowering::emitLoadOfRow(LoadOp op, const Chunk &chunk) {
   auto type = cast<VectorType>(op.getType());
   Reach reach = bufferOf(op.getSource()).reach;
   if (reach == Reach::Uniform || reach == Reach::Gather)

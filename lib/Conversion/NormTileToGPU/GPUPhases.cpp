@@ -28,7 +28,7 @@ bool GPULowering::isUnrolled() const {
          plan.columns <= plan.iterationSize();
 }
 
-static bool isWritten(Value operand) {
+bool GPULowering::isWritten(Value operand) {
   return llvm::any_of(operand.getUsers(), [](Operation *user) {
     return isa<StoreOp, StoreRowOp>(user);
   });
@@ -259,6 +259,13 @@ LogicalResult GPULowering::lowerRolled(PhaseOp phase) {
     auto blocks = unpack(values);
     SmallVector<Value> next;
     for (int64_t block = 0; block < numBlocks; ++block) {
+      // No thread's chunk holds a column, and none has a place to keep it.
+      if (masked && !plan.isDynamic() &&
+          !plan.isLive(plan.columns / plan.iterationSize(), block)) {
+        for (ReduceState &state : blocks[block])
+          appendParts(next, state);
+        continue;
+      }
       auto leaves = reduceChunk(phase, dynamicChunk(base, block, masked));
       if (failed(leaves))
         return failure();

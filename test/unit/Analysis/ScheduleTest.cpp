@@ -52,8 +52,12 @@ void forEachProgram(int64_t columns, Fn fn) {
           facts.leaf = leafFor(bytes);
           facts.lanes = lanes;
           facts.heldBytes = held;
+          facts.slotBytes = 2 * held;
           facts.phases = phases;
-          fn(facts);
+          for (int64_t state : {0, 4, 60, 500}) {
+            facts.stateBytes = state;
+            fn(facts);
+          }
         }
 }
 
@@ -292,11 +296,59 @@ TEST(CheckSchedule, SharedMemory) {
   ProgramFacts facts;
   facts.leaf = 8;
   facts.columns = 65536;
-  facts.heldBytes = 4;
-  TargetLimits limits = limitsOf(*findGPUTarget("sm_90"));
-  EXPECT_EQ(check(schedule, facts, limits, "sm_90"),
-            "schedule needs 262144 bytes of shared memory per CTA but sm_90 "
-            "allows 232448");
   facts.heldBytes = 2;
+  facts.slotBytes = 4;
+  facts.stateBytes = 8;
+  TargetLimits limits = limitsOf(*findGPUTarget("sm_90"));
+  // What all phases keep, and where warps meet: 65536 * 4 + 512 * 8.
+  EXPECT_EQ(check(schedule, facts, limits, "sm_90"),
+            "schedule needs 266240 bytes of shared memory per CTA but sm_90 "
+            "allows 232448");
+  facts.slotBytes = 2;
   EXPECT_EQ(check(schedule, facts, limits, "sm_90"), "");
+}
+
+TEST(CheckSchedule, SharedMemoryOfExchanges) {
+  Schedule schedule;
+  schedule.threads = 1024;
+  ProgramFacts facts;
+  facts.columns = 4096;
+  facts.stateBytes = 48;
+  TargetLimits limits = limitsOf(*findGPUTarget("sm_90"));
+  EXPECT_EQ(check(schedule, facts, limits, "sm_90"), "");
+  facts.stateBytes = 52;
+  EXPECT_EQ(check(schedule, facts, limits, "sm_90"),
+            "schedule needs 53248 bytes of shared memory for exchanges but at "
+            "most 49152 are allowed");
+  // Rows of one warp exchange by shuffles alone.
+  schedule.threads = 32;
+  schedule.rowsPerCta = 32;
+  EXPECT_EQ(check(schedule, facts, limits, "sm_90"), "");
+}
+
+TEST(CheckSchedule, RegistersOfACta) {
+  Schedule schedule;
+  schedule.threads = 512;
+  schedule.rowsPerCta = 2;
+  schedule.maxRegisters = 64;
+  ProgramFacts facts;
+  facts.columns = 4096;
+  TargetLimits limits = limitsOf(*findGPUTarget("sm_90"));
+  EXPECT_EQ(check(schedule, facts, limits, "sm_90"), "");
+  schedule.maxRegisters = 65;
+  EXPECT_EQ(check(schedule, facts, limits, "sm_90"),
+            "schedule needs up to 65 registers for each of 1024 threads but "
+            "sm_90 allows 65536 per CTA");
+}
+
+TEST(OverrideSchedule, RegistersGoWithThreads) {
+  Schedule schedule;
+  schedule.threads = 256;
+  schedule.maxRegisters = 128;
+  EXPECT_EQ(override("prefetch=false", schedule), "");
+  EXPECT_EQ(schedule.maxRegisters, 128);
+  EXPECT_EQ(override("threads=512,max_registers=100", schedule), "");
+  EXPECT_EQ(schedule.maxRegisters, 100);
+  EXPECT_EQ(override("threads=1024", schedule), "");
+  EXPECT_EQ(schedule.maxRegisters, 0);
 }

@@ -40,7 +40,10 @@ static llvm::Expected<std::string> compile(const Example &example) {
   std::string text =
       "gpu.module @m { llvm.mlir.global external @norm_shared() {addr_space "
       "= 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8> gpu.func "
-      "@k(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>) ";
+      "@k(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>";
+  if (example.split != 1)
+    text += ", %ws: !llvm.ptr<1>, %k: i64, %rows: i64";
+  text += ") ";
   if (!example.shared.empty())
     text += "workgroup(" + example.shared + ") ";
   text += "kernel {\n" + example.body + "\ngpu.return } }";
@@ -98,6 +101,15 @@ static Manifest describe(const Example &example) {
   variant.symbol = "k";
   variant.block = example.threads;
   variant.dynamicShared = example.dynamicShared;
+  if (example.split != 1) {
+    variant.split = example.split;
+    kernel.slices = 8;
+    kernel.counterBytes = 8;
+    kernel.unitBytes = 1024;
+    kernel.params.insert(
+        kernel.params.end(),
+        {Param::workspace(), Param::split(), Param::extent(1, {0})});
+  }
   kernel.variants = {variant};
   manifest.kernels = {kernel};
   return manifest;
@@ -110,6 +122,7 @@ static llvm::Error execute(const Example &example, Outcome &outcome) {
   EmulatedOptions options;
   options.seed = example.seed;
   options.threads = example.hostThreads;
+  options.residentCtas = example.residentCtas;
   auto device = openEmulatedDevice(options);
   if (!device)
     return device.takeError();

@@ -30,6 +30,11 @@ struct Example {
   uint64_t seed = 1;
   unsigned hostThreads = 0;
   bool declaresRead = true; ///< the manifest lists x as read
+  /// Of the manifest's variant; other than 1, the kernel takes `%ws:
+  /// !llvm.ptr<1>, %k: i64, %rows: i64` too: workspace, split and rows. Each row
+  /// has a counter of 8 bytes and 1024 bytes of data.
+  uint64_t split = 1;
+  unsigned residentCtas = 64;
 };
 
 struct Outcome {

@@ -38,6 +38,8 @@ TEST(Element, OverflowIsCertainOpenOrAbsent) {
   EXPECT_TRUE(loose(DType::F32, {largest, 0x1p105}).isUnknown());
   // No infinity in the format: a NaN.
   EXPECT_TRUE(rounded(DType::F8E4M3FN, {1e6, 1.0}).isNaN());
+  EXPECT_TRUE(overflowed(DType::F8E4M3FN, {-kInfinity, 0}).isNaN());
+  EXPECT_EQ(overflowed(DType::F8E5M2, {-kInfinity, 0}).value, -kInfinity);
 }
 
 TEST(Element, LooseRoundingKeepsSubnormalsInMind) {

@@ -133,6 +133,21 @@ TEST(LayerNorm, AcceptsF32InEveryOrder) {
       }
 }
 
+// 1.34 * 3e38 overflows, and 1.34 * 3e38 - 3e38 doesn't: an fma gives a number.
+TEST(LayerNorm, LeavesOpenWhatAnFmaKeepsFinite) {
+  LayerNormCase test(1, 3, DType::F32);
+  test.x = {-4, -2, -1};
+  test.scale = {-3e38f, 3e38f, 3e38f};
+  test.bias = {-3e38f, 2e38f, 3e38f};
+  test.evaluate();
+  EXPECT_TRUE(std::isinf(test.expected.bound[0]));
+  EXPECT_TRUE(std::isfinite(test.expected.value[1]));
+  EXPECT_LT(test.expected.bound[1], 1e33);
+  // 1.07 * 3e38 + 3e38 overflows either way.
+  EXPECT_EQ(test.expected.value[2], std::numeric_limits<double>::infinity());
+  EXPECT_EQ(test.expected.bound[2], 0);
+}
+
 TEST(LayerNorm, AcceptsMixedMagnitudesAndSubnormals) {
   std::mt19937 random(9);
   LayerNormCase test(1, 384, DType::F32);

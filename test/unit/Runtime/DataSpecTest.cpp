@@ -74,20 +74,63 @@ TEST(DataSpecTest, WrongFormsAreQuoted) {
   EXPECT_EQ(parseError("random:4:dist=cauchy"),
             "expects dist normal or uniform but got 'cauchy'");
   EXPECT_EQ(parseError("random:4:sigma=2"),
-            "expects option seed, dist, mean, std, low, high, dtype, pitch or offset "
-            "but got 'sigma'");
+            "expects option seed, dist, mean, std, low, high, dtype, pitch, "
+            "strides or offset but got 'sigma'");
   EXPECT_EQ(parseError("ones:4:seed=2"),
-            "expects option dtype, pitch or offset but got 'seed'");
+            "expects option dtype, pitch, strides or offset but got 'seed'");
   EXPECT_EQ(parseError("full:4"),
             "expects option value for full: but got 'full:4'");
   EXPECT_EQ(parseError("full:4:value=abc"),
             "expects a number for value but got 'abc'");
   EXPECT_EQ(parseError("ones:4:value=2"),
-            "expects option dtype, pitch or offset but got 'value'");
+            "expects option dtype, pitch, strides or offset but got 'value'");
   EXPECT_EQ(parseError("x.npy:pitch=-1"),
             "expects an integer of 0 or more for pitch but got '-1'");
+  EXPECT_EQ(parseError("ones:4x8:strides=8x-1"),
+            "expects strides such as 4096x64x1 but got '8x-1'");
+  EXPECT_EQ(parseError("ones:4x8:strides="),
+            "expects strides such as 4096x64x1 but got ''");
   EXPECT_EQ(parseError("x.npy:seed=1"),
-            "expects option dtype, pitch or offset but got 'seed'");
+            "expects option dtype, pitch, strides or offset but got 'seed'");
+}
+
+TEST(DataSpecTest, PlacesByStrides) {
+  // Head-major memory of a token-major tensor; between heads lie two elements.
+  HostTensor tensor = make("iota:2x3x4:strides=4x10x1", DType::F32);
+  EXPECT_EQ(tensor.strides(), (llvm::ArrayRef<int64_t>{4, 10, 1}));
+  for (int64_t row = 0; row < 6; ++row)
+    for (int64_t column = 0; column < 4; ++column) {
+      EXPECT_EQ(tensor.value(row, column), double(row * 4 + column));
+      EXPECT_EQ(tensor.row(row) - tensor.row(0),
+                (row / 3 * 4 + row % 3 * 10) * 4);
+    }
+  EXPECT_TRUE(tensor.guardsIntact());
+  tensor.row(1)[-1] = 0;
+  EXPECT_FALSE(tensor.guardsIntact());
+
+  // Nobody steps along a dim of size 1.
+  HostTensor unit = make("iota:3x1x1:strides=2x0x7", DType::F32);
+  EXPECT_EQ(unit.value(2, 0), 2.0);
+  EXPECT_TRUE(unit.guardsIntact());
+}
+
+TEST(DataSpecTest, RefusesStrides) {
+  auto error = [](llvm::StringRef text) {
+    llvm::Expected<DataSpec> spec = DataSpec::parse(text);
+    if (!spec)
+      return llvm::toString(spec.takeError());
+    Workers workers(1);
+    return llvm::toString(spec->make(DType::F32, workers).takeError());
+  };
+  EXPECT_EQ(error("ones:4x8:strides=8"),
+            "expects 2 strides for shape 4x8 but got 1");
+  EXPECT_EQ(error("ones:4x8:strides=1x4"),
+            "expects stride 1 along the last dim but got 4");
+  EXPECT_EQ(error("ones:2x4x8:strides=24x8x1"),
+            "expects a place of its own for every element but got stride 24 "
+            "along dim 0, where 32 elements lie between");
+  EXPECT_EQ(error("ones:4x8:strides=8x1:pitch=9"),
+            "expects a pitch or strides but got both");
 }
 
 TEST(DataSpecTest, MakesConstantsAndCounts) {

@@ -237,6 +237,89 @@ TEST(LaunchPlanTest, OverlapIsRefused) {
   EXPECT_EQ(overlap([](Arguments &a) { a[1].address = a[0].address; }), "");
 }
 
+/// The queries of 2 x 5 tokens with 4 heads of 8, normalized by head: slices of
+/// memory that holds queries, keys and values of each token side by side.
+Call headsCall() {
+  Call call;
+  Manifest &m = call.manifest;
+  m.temporaries.clear();
+  m.workspace.bytes = 0;
+  m.arguments.clear();
+  for (const char *name : {"x", "y"})
+    m.arguments.push_back({name,
+                           *name == 'x' ? ArgumentRole::Input
+                                        : ArgumentRole::Output,
+                           DType::F32,
+                           {kDynamic, kDynamic, 4, 8},
+                           {kDynamic, kDynamic, kDynamic, 1},
+                           4,
+                           {},
+                           {}});
+  Kernel kernel;
+  kernel.program = "heads";
+  kernel.reads = {0};
+  kernel.writes = {1};
+  kernel.rows = {0, {0, 1, 2}};
+  kernel.columns = {0, {3}};
+  kernel.params = {Param::stride(0, 0), Param::stride(0, 1),
+                   Param::stride(1, 2)};
+  Variant any;
+  any.symbol = "main_0";
+  kernel.variants = {any};
+  m.kernels = {kernel};
+  BoundArgument slice =
+      BoundArgument::contiguous(DType::F32, 0x10000, {2, 5, 4, 8});
+  slice.strides = {480, 96, 8, 1};
+  call.arguments = {slice, slice};
+  call.arguments[1].address += 32 * 4;
+  return call;
+}
+
+TEST(LaunchPlanTest, StridesOfEveryDim) {
+  Call call = headsCall();
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  llvm::SmallVector<uint64_t> want = {480, 96, 8};
+  EXPECT_EQ(llvm::ArrayRef<uint64_t>(plan->kernels[0].params),
+            llvm::ArrayRef(want));
+
+  // Any stride, but along the last dim.
+  call.arguments[0].strides = {7, 0, 1000, 2};
+  EXPECT_EQ(call.error(), "argument 0 'x': expects stride 1 in dim 3 but got 2");
+  call.arguments[0].strides[3] = 1;
+  EXPECT_EQ(call.error(), "");
+}
+
+TEST(LaunchPlanTest, UnitDimsHaveAnyStride) {
+  Call call = headsCall();
+  for (BoundArgument &argument : call.arguments)
+    argument.shape = {1, 5, 4, 8};
+  call.arguments[0].strides[0] = 3;
+  call.arguments[1].strides[0] = 0;
+  EXPECT_EQ(call.error(), "");
+  // Also where it's fixed.
+  call.manifest.arguments[0].shape[0] = 1;
+  call.manifest.arguments[0].strides[0] = 160;
+  EXPECT_EQ(call.error(), "");
+}
+
+TEST(LaunchPlanTest, SlicesOfOneArrayLieApart) {
+  auto error = [](int64_t distance) {
+    Call call = headsCall();
+    call.arguments[1].address =
+        call.arguments[0].address + uint64_t(distance * 4);
+    return call.error();
+  };
+  EXPECT_EQ(error(32), "");
+  EXPECT_EQ(error(64), "");
+  std::string shared = "argument 1 'y': expects memory of its own but overlaps "
+                       "argument 0 'x'";
+  EXPECT_EQ(error(31), shared);
+  EXPECT_EQ(error(65), shared);
+  EXPECT_EQ(error(0), shared);
+  EXPECT_EQ(error(96), shared);
+}
+
 TEST(LaunchPlanTest, AnOutputMustNotOverlapItself) {
   Call call;
   call.arguments[3].strides[0] = 7;

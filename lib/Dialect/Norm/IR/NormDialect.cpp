@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -37,6 +38,73 @@ Operation *NormDialect::materializeConstant(OpBuilder &builder, Attribute value,
                                             Type type, Location loc) {
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }
+
+//===----------------------------------------------------------------------===//
+// norm.layout
+//===----------------------------------------------------------------------===//
+
+/// Checks the layout of `what`, an argument or a result of a function.
+static LogicalResult verifyLayout(Operation *op, Type type, Attribute attr,
+                                  const Twine &what) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return op->emitOpError("expects a ranked tensor for 'norm.layout' of ")
+           << what << " but got " << type;
+  auto layout = dyn_cast<StridedLayoutAttr>(attr);
+  if (!layout)
+    return op->emitOpError("expects a strided layout as 'norm.layout' of ")
+           << what << " but got " << attr;
+  ArrayRef<int64_t> strides = layout.getStrides();
+  if (static_cast<int64_t>(strides.size()) != tensor.getRank())
+    return op->emitOpError("expects ")
+           << tensor.getRank() << " strides in 'norm.layout' of " << what
+           << " but got " << strides.size();
+  if (layout.getOffset() != 0)
+    return op->emitOpError("expects no offset in 'norm.layout' of ")
+           << what << " but got " << layout;
+  for (auto [axis, stride] : llvm::enumerate(strides))
+    if (stride < 0 && ShapedType::isStatic(stride))
+      return op->emitOpError("expects a stride of 0 or more along axis ")
+             << axis << " in 'norm.layout' of " << what << " but got "
+             << stride;
+  if (!strides.empty() && strides.back() != 1) {
+    InFlightDiagnostic diag = op->emitOpError("expects stride 1 along axis ")
+                              << strides.size() - 1 << " in 'norm.layout' of "
+                              << what << " but got ";
+    return ShapedType::isDynamic(strides.back()) ? diag << "any"
+                                                 : diag << strides.back();
+  }
+  return success();
+}
+
+static LogicalResult refuseAttribute(Operation *op, NamedAttribute attr) {
+  return op->emitOpError("expects no attribute '")
+         << attr.getName().getValue() << "' of an argument or a result";
+}
+
+LogicalResult NormDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                    unsigned index,
+                                                    NamedAttribute attr) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function || attr.getName() != kLayoutAttrName)
+    return refuseAttribute(op, attr);
+  return verifyLayout(op, function.getArgumentTypes()[index], attr.getValue(),
+                      "argument " + Twine(index));
+}
+
+LogicalResult NormDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                                       unsigned index,
+                                                       NamedAttribute attr) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function || attr.getName() != kLayoutAttrName)
+    return refuseAttribute(op, attr);
+  return verifyLayout(op, function.getResultTypes()[index], attr.getValue(),
+                      "result " + Twine(index));
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
 
 LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 int64_t leaf, int64_t lanes, int64_t inner) {

@@ -28,24 +28,35 @@ namespace mlir::norm {
 using namespace mlir;
 using namespace mlir::norm;
 
-static bufferization::OneShotBufferizationOptions
-makeOptions(llvm::DenseMap<Operation *, llvm::DenseSet<Type>> &pitched) {
+static bufferization::OneShotBufferizationOptions makeOptions() {
   bufferization::OneShotBufferizationOptions options;
   options.bufferizeFunctionBoundaries = true;
-  options.functionArgTypeConverterFn =
-      [&pitched](bufferization::TensorLikeType type, Attribute,
-                 func::FuncOp function,
-                 const bufferization::BufferizationOptions &) {
-        return cast<bufferization::BufferLikeType>(
-            getBoundaryType(cast<RankedTensorType>(Type(type)),
-                            pitched[function].contains(Type(type))));
-      };
+  options.setFunctionBoundaryTypeConversion(
+      bufferization::LayoutMapOption::IdentityLayoutMap);
   options.unknownTypeConverterFn =
       [](TensorType type, Attribute,
          const bufferization::BufferizationOptions &) -> BaseMemRefType {
     return MemRefType::get(type.getShape(), type.getElementType());
   };
   return options;
+}
+
+/// Tells bufferization the layouts of arguments.
+static void placeArguments(func::FuncOp function) {
+  llvm::DenseSet<Type> pitched = findPitchedTypes(function);
+  for (auto [index, type] : llvm::enumerate(function.getArgumentTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      continue;
+    auto declared = dyn_cast_if_present<StridedLayoutAttr>(
+        function.removeArgAttr(index, NormDialect::kLayoutAttrName));
+    MemRefLayoutAttrInterface layout =
+        getBoundaryType(tensor, pitched.contains(type), declared).getLayout();
+    if (!layout.isIdentity())
+      function.setArgAttr(
+          index, bufferization::BufferizationDialect::kBufferLayoutAttrName,
+          layout);
+  }
 }
 
 /// A buffer has a rank.
@@ -115,10 +126,9 @@ struct NormBufferizePass
     IRRewriter rewriter(&getContext());
     if (failed(bufferization::eliminateEmptyTensors(rewriter, module)))
       return signalPassFailure();
-    llvm::DenseMap<Operation *, llvm::DenseSet<Type>> pitched;
     for (auto function : module.getOps<func::FuncOp>())
-      pitched[function] = findPitchedTypes(function);
-    bufferization::OneShotBufferizationOptions options = makeOptions(pitched);
+      placeArguments(function);
+    bufferization::OneShotBufferizationOptions options = makeOptions();
     bufferization::BufferizationState state;
     if (failed(
             bufferization::runOneShotModuleBufferize(module, options, state)))

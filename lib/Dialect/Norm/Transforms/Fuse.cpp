@@ -14,6 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace mlir::norm {
 #define GEN_PASS_DEF_NORMFUSEPASS
@@ -120,22 +121,92 @@ static void eraseUnused(RewriterBase &rewriter, Operation *root) {
       rewriter.eraseOp(op);
 }
 
+/// Notes what an operand tells of the extents of dims; -1 is nothing.
+static void noteExtents(GenericOp op, OpOperand &operand,
+                        MutableArrayRef<int64_t> extents) {
+  for (auto [axis, expr] :
+       llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+      int64_t &extent = extents[dim.getPosition()];
+      // No extent is -1; a dynamic one is below.
+      if (extent == -1 || ShapedType::isDynamic(extent))
+        extent = op.getShape(&operand)[axis];
+    }
+}
+
 /// Whether the extents of all dims are known as well without operand `number`.
 static bool isNeededForExtents(GenericOp op, unsigned number) {
   SmallVector<int64_t> extents(op.getNumDims(), -1);
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (operand.getOperandNumber() == number)
-      continue;
-    for (auto [axis, expr] :
-         llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults()))
-      if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-        int64_t &extent = extents[dim.getPosition()];
-        // No extent is -1; a dynamic one is below.
-        if (extent == -1 || ShapedType::isDynamic(extent))
-          extent = op.getShape(&operand)[axis];
-      }
-  }
+  for (OpOperand &operand : op->getOpOperands())
+    if (operand.getOperandNumber() != number)
+      noteExtents(op, operand, extents);
   return extents != op.getExtents();
+}
+
+/// The dims on which something varies that is read or written, and those that
+/// ops of the body name.
+static llvm::SmallBitVector findNeededDims(GenericOp op) {
+  llvm::SmallBitVector needed(op.getNumDims());
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    if (number < op.getInputs().size() &&
+        op.getBlock()->getArgument(number).use_empty())
+      continue;
+    for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(expr))
+        needed.set(dim.getPosition());
+  }
+  auto need = [&](StringRef name) { needed.set(*op.getDimNumber(name)); };
+  for (Operation &inner : *op.getBlock()) {
+    if (auto reduce = dyn_cast<ReduceOp>(inner))
+      llvm::for_each(reduce.getDims().getAsValueRange<StringAttr>(), need);
+    else if (auto extent = dyn_cast<ExtentOp>(inner))
+      need(extent.getDim());
+    else if (auto index = dyn_cast<IndexOp>(inner))
+      need(index.getDim());
+  }
+  return needed;
+}
+
+/// Drops the dims that aren't needed, if the others' extents are told by what
+/// is read or written.
+static void eraseUnneededDims(RewriterBase &rewriter, GenericOp op) {
+  llvm::SmallBitVector needed = findNeededDims(op);
+  if (needed.all() || needed.none())
+    return;
+  SmallVector<int64_t> extents(op.getNumDims(), -1);
+  SmallVector<AffineExpr> renumbered(op.getNumDims());
+  SmallVector<Attribute> dims, maps;
+  for (unsigned dim : needed.set_bits()) {
+    renumbered[dim] = rewriter.getAffineDimExpr(dims.size());
+    dims.push_back(op.getDims()[dim]);
+  }
+  llvm::SmallBitVector unread(op->getNumOperands());
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (AffineExpr expr : map.getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(expr);
+          dim && !needed.test(dim.getPosition()))
+        unread.set(operand.getOperandNumber());
+    if (unread.test(operand.getOperandNumber()))
+      continue;
+    noteExtents(op, operand, extents);
+    maps.push_back(AffineMapAttr::get(
+        map.replaceDimsAndSymbols(renumbered, {}, dims.size(), 0)));
+  }
+  SmallVector<int64_t> all = op.getExtents();
+  for (unsigned dim : needed.set_bits())
+    if (extents[dim] != all[dim])
+      return;
+  rewriter.modifyOpInPlace(op, [&] {
+    for (unsigned number = op.getInputs().size(); number-- > 0;)
+      if (unread.test(number)) {
+        op.getInputsMutable().erase(number);
+        op.getBlock()->eraseArgument(number);
+      }
+    op.setIndexingMapsAttr(rewriter.getArrayAttr(maps));
+    op.setDimsAttr(rewriter.getArrayAttr(dims));
+  });
 }
 
 /// Erases what a body computes and doesn't use, and inputs that it doesn't
@@ -190,6 +261,7 @@ void NormFusePass::runOnOperation() {
       fused.setOrderAttr(order);
   }
   eraseUnread(rewriter, root);
+  root->walk([&](GenericOp op) { eraseUnneededDims(rewriter, op); });
   eraseUnused<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::EmptyOp,
               arith::MulIOp, tensor::DimOp>(rewriter, root);
 }

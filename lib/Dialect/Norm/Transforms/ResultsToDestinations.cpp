@@ -7,7 +7,7 @@
 
 #include "norm/Dialect/Norm/Transforms/Passes.h"
 
-#include "norm/Dialect/Norm/IR/Norm.h"
+#include "ProgramBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -39,7 +39,15 @@ static bool isRowsAndColumns(GenericOp program, AffineMap map) {
 llvm::DenseSet<Type>
 mlir::norm::findPitchedTypes(FunctionOpInterface function) {
   llvm::DenseSet<Type> pitched, others;
-  function->walk([&](GenericOp program) {
+  function->walk([&](Operation *op) {
+    // Only rows that lie close together are a whole.
+    if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+      others.insert(collapse.getSrcType());
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+      others.insert(expand.getResultType());
+    auto program = dyn_cast<GenericOp>(op);
+    if (!program)
+      return;
     for (OpOperand &operand : program->getOpOperands())
       (isRowsAndColumns(program, program.getMatchingIndexingMap(&operand))
            ? pitched
@@ -51,12 +59,13 @@ mlir::norm::findPitchedTypes(FunctionOpInterface function) {
   return pitched;
 }
 
-MemRefType mlir::norm::getBoundaryType(RankedTensorType type, bool hasPitch) {
-  MemRefLayoutAttrInterface layout;
-  if (hasPitch && type.getRank() == 2)
+MemRefType mlir::norm::getBoundaryType(RankedTensorType type, bool hasPitch,
+                                       StridedLayoutAttr layout) {
+  if (!layout && hasPitch && type.getRank() == 2)
     layout = StridedLayoutAttr::get(type.getContext(), /*offset=*/0,
                                     {ShapedType::kDynamic, 1});
-  return MemRefType::get(type.getShape(), type.getElementType(), layout);
+  return MemRefType::get(type.getShape(), type.getElementType(),
+                         static_cast<MemRefLayoutAttrInterface>(layout));
 }
 
 /// A new tensor with the shape of `like` and no content.
@@ -186,41 +195,89 @@ static void materialize(OpBuilder &builder, Location loc, Value source,
   op.setWritable(true);
 }
 
-static void moveResult(OpBuilder &builder, func::FuncOp function, Value value,
-                       bool hasPitch, DenseSet<Value> &returned) {
-  Location loc = value.getLoc();
-  unsigned position = function.getNumArguments();
-  auto type = cast<RankedTensorType>(value.getType());
-  (void)function.insertArgument(position, getBoundaryType(type, hasPitch), {},
-                                loc);
-  Value destination = function.getArgument(position);
-
-  // What is split into more dims at the end is computed before, with the same
-  // elements in the same order; a contiguous destination has them so too.
-  Value source = value;
-  auto expand = value.getDefiningOp<tensor::ExpandShapeOp>();
-  if (expand && expand.getResultType().getRank() > 2) {
-    source = expand.getSrc();
-    destination = memref::CollapseShapeOp::create(
-        builder, loc, destination, expand.getReassociationIndices());
+/// A part of the destination `memory` shaped like the source of `collapse`.
+/// Made where its sizes are known, before what is computed into it.
+static Value expandDestination(IRRewriter &rewriter, DimSizes &dimSizes,
+                               Value memory, tensor::CollapseShapeOp collapse) {
+  Location loc = collapse.getLoc();
+  RankedTensorType type = collapse.getSrcType();
+  SmallVector<OpFoldResult> sizes;
+  Operation *last = memory.getDefiningOp();
+  for (int64_t axis = 0; axis < type.getRank(); ++axis) {
+    if (!type.isDynamicDim(axis)) {
+      sizes.push_back(rewriter.getIndexAttr(type.getDimSize(axis)));
+      continue;
+    }
+    Value size = dimSizes.get(loc, collapse.getSrc(), axis);
+    sizes.push_back(size);
+    Operation *def = size.getDefiningOp();
+    if (def && (!last || last->isBeforeInBlock(def)))
+      last = def;
   }
-  bool owns = ownsItsBuffer(source, returned);
-  returned.insert(source);
-  if (!owns)
-    source = createCopy(builder, loc, source);
-  materialize(builder, loc, source, destination);
+  OpBuilder::InsertionGuard guard(rewriter);
+  if (last)
+    rewriter.setInsertionPointAfter(last);
+  else
+    rewriter.setInsertionPointToStart(cast<BlockArgument>(memory).getOwner());
+  return memref::ExpandShapeOp::create(rewriter, loc, type.getShape(), memory,
+                                       collapse.getReassociationIndices(),
+                                       sizes);
+}
+
+/// Looks through reshapes at the end: what is reshaped is computed before, in a
+/// view of the destination.
+static void undoReshapes(IRRewriter &rewriter, DimSizes &dimSizes,
+                         Value &source, Value &memory) {
+  while (Operation *op = source.getDefiningOp()) {
+    if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op)) {
+      memory = expandDestination(rewriter, dimSizes, memory, collapse);
+      source = collapse.getSrc();
+      continue;
+    }
+    auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
+    if (!expand || !memref::CollapseShapeOp::isGuaranteedCollapsible(
+                       cast<MemRefType>(memory.getType()),
+                       expand.getReassociationIndices()))
+      return;
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPointAfterValue(memory);
+    memory = memref::CollapseShapeOp::create(rewriter, expand.getLoc(), memory,
+                                             expand.getReassociationIndices());
+    source = expand.getSrc();
+  }
 }
 
 static void moveResults(func::FuncOp function) {
   Operation *terminator = function.getBody().front().getTerminator();
-  OpBuilder builder(terminator);
+  IRRewriter rewriter(function.getContext());
+  DimSizes dimSizes(rewriter);
   DenseSet<Value> returned;
   // Copies made below take any layout, so the types are settled first.
   llvm::DenseSet<Type> pitched = findPitchedTypes(function);
-  for (Value value : llvm::to_vector(terminator->getOperands()))
-    moveResult(builder, function, value, pitched.contains(value.getType()),
-               returned);
+  for (auto [index, value] :
+       llvm::enumerate(llvm::to_vector(terminator->getOperands()))) {
+    Location loc = value.getLoc();
+    unsigned position = function.getNumArguments();
+    auto layout = function.getResultAttrOfType<StridedLayoutAttr>(
+        index, NormDialect::kLayoutAttrName);
+    MemRefType type = getBoundaryType(cast<RankedTensorType>(value.getType()),
+                                      pitched.contains(value.getType()), layout);
+    (void)function.insertArgument(position, type, {}, loc);
+    Value source = value, memory = function.getArgument(position);
+    rewriter.setInsertionPoint(terminator);
+    undoReshapes(rewriter, dimSizes, source, memory);
+    bool owns = ownsItsBuffer(source, returned);
+    returned.insert(source);
+    if (!owns)
+      source = createCopy(rewriter, loc, source);
+    materialize(rewriter, loc, source, memory);
+  }
   terminator->setOperands(ValueRange());
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(*terminator->getBlock())))
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op) &&
+        op.use_empty())
+      rewriter.eraseOp(&op);
   (void)function.eraseResults(BitVector(function.getNumResults(), true));
 }
 

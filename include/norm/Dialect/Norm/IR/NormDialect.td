@@ -22,9 +22,29 @@ def Norm_Dialect : Dialect {
     Passes turn the first into the second, fuse, and give a program an order
     (`#norm.order`, which fixes its bits) and a schedule (`#norm.schedule`,
     which does not).
+
+    A tensor that is an argument or a result of a function may have the
+    attribute `norm.layout`, a `strided<[..]>` without an offset that says how
+    it lies in memory: one stride of 0 or more for each axis, in elements, `?`
+    where any is taken, and 1 along the last axis. A slice of memory that holds
+    queries, keys and values side by side is
+
+    ```mlir
+    func.func @heads(%q: tensor<?x?x32x128xbf16>
+        {norm.layout = strided<[?, ?, ?, 1]>}) -> ...
+    ```
+
+    Without the attribute the rows of a matrix may have any distance, and other
+    tensors are contiguous. An axis of size 1 may have any stride at launch.
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// The layout of a function's argument or result: a StridedLayoutAttr.
+    static constexpr ::llvm::StringLiteral kLayoutAttrName = "norm.layout";
+  }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 

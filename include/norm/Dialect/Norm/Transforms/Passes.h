@@ -18,9 +18,11 @@ namespace norm {
 #define GEN_PASS_DECL
 #include "norm/Dialect/Norm/Transforms/Passes.h.inc"
 
-/// The memref by which a tensor crosses a function's boundary: with any distance
-/// between the rows of a rank-2 tensor, contiguous otherwise.
-MemRefType getBoundaryType(RankedTensorType type, bool hasPitch);
+/// The memref by which a tensor crosses a function's boundary: as `layout`, its
+/// norm.layout, has it; without one, of rank 2 and with `hasPitch`, with any
+/// distance between rows; contiguous otherwise.
+MemRefType getBoundaryType(RankedTensorType type, bool hasPitch,
+                           StridedLayoutAttr layout = {});
 
 /// The two-dimensional tensor types of a function whose rows may lie apart: in
 /// every program they are rows and columns.

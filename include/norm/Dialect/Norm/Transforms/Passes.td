@@ -221,14 +221,15 @@ def NormResultsToDestinationsPass : Pass<"norm-results-to-destinations", "::mlir
   let summary = "turn tensor results of functions into destination arguments";
   let description = [{
     Each result of a function becomes a memref argument after the others, in
-    order, into which the value is materialized. A tensor of rank 2 may have any
-    distance between rows there; others are contiguous. A result that is an
-    argument, is returned twice, or isn't made by a program is copied by one. An
-    output operand of a program whose previous content counts is copied first,
-    so that no argument is ever written.
+    order, into which the value is materialized. It lies there as its attribute
+    `norm.layout` has it; without one, a tensor of rank 2 may have any distance
+    between rows, and others are contiguous. A result that is an argument, is
+    returned twice, or isn't made by a program is copied by one. An output
+    operand of a program whose previous content counts is copied first, so that
+    no argument is ever written.
 
-    A result that is split into more dims at the end is computed before the
-    split, in a view of its destination.
+    A result that is reshaped at the end is computed before that, in a view of
+    its destination.
 
     Attributes of results are dropped. Errors: results that aren't ranked
     tensors of numbers, functions of several blocks, calls, constants of several
@@ -259,8 +260,9 @@ def NormBufferizePass : Pass<"norm-bufferize", "::mlir::ModuleOp"> {
   let summary = "turn programs on tensors into programs on buffers";
   let description = [{
     One-shot bufferization across function boundaries, with outputs computed
-    right in their destinations. Tensor arguments become memrefs: of rank 2 with
-    any distance between rows, others contiguous. They are not written. A
+    right in their destinations. Tensor arguments become memrefs: as their
+    `norm.layout` has it, else of rank 2 with any distance between rows, others
+    contiguous. They are not written. A
     temporary is a `memref.alloc`; nothing frees it, since whoever launches the
     kernels provides the memory. A copy that would be needed is an error: no
     kernel makes it.
