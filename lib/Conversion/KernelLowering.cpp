@@ -9,7 +9,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -49,15 +48,16 @@ KernelLowering::SliceValues KernelLowering::emitSlices(Value walked) {
     int64_t count = plan.columns / kernel.getOrder().getInner();
     return {i64(::norm::countSlices(count)), i64(::norm::sliceSize(count))};
   }
-  Value whole =
-      arith::DivUIOp::create(b, loc, walked, i64(::norm::columnsPerSlice));
-  whole = arith::MaxUIOp::create(b, loc, whole, i64(1));
-  Value zeros = math::CountLeadingZerosOp::create(b, loc, whole);
-  Value power = arith::ShLIOp::create(
-      b, loc, i64(1), arith::SubIOp::create(b, loc, i64(63), zeros));
   SliceValues result;
-  result.count =
-      arith::MinUIOp::create(b, loc, power, i64(::norm::maxSlices));
+  result.count = i64(1);
+  // The largest power of two of which each slice has enough columns.
+  for (int64_t count = 2; count <= ::norm::maxSlices; count *= 2) {
+    Value isEnough =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, walked,
+                              i64(count * ::norm::columnsPerSlice));
+    result.count =
+        arith::SelectOp::create(b, loc, isEnough, i64(count), result.count);
+  }
   auto ceilDiv = [&](Value value, Value by) -> Value {
     Value less = arith::SubIOp::create(b, loc, by, i64(1));
     return arith::DivUIOp::create(
