@@ -7,10 +7,11 @@
 
 # Configuration of the lit suite. Substitutions: the tools by name, %ptxas and
 # %inputs (test/Inputs). Features: `ptxas`, an assembler was found; `cuda`, the
-# driver is here and sees a device; `asan-ubsan`, the tools were built with these
-# checks.
+# driver is here and sees a device; `numpy` and `torch`, Python has these packages;
+# `asan-ubsan`, the tools were built with these checks.
 
 import ctypes
+import importlib.util
 import os
 import shutil
 import sys
@@ -55,6 +56,10 @@ if ptxas:
     config.substitutions.append(("%ptxas", ptxas))
 if has_cuda_device():
     config.available_features.add("cuda")
+
+for package in ("numpy", "torch"):
+    if importlib.util.find_spec(package):
+        config.available_features.add(package)
 
 if config.norm_sanitize == "address,undefined":
     config.available_features.add("asan-ubsan")

@@ -299,8 +299,9 @@ llvm::Expected<unsigned> KernelDescriber::chooseBlock() {
                                    llvm::Twine(block));
   if (block == 0 || block > 1024)
     return llvm::createStringError(
-        "kernel '" + kernel.getName() + "': expects 1 to 1024 threads of a " +
-        "CTA (block) but got " + (options.block ? llvm::utostr(block) : "none"));
+        "kernel '" + kernel.getName() +
+        "': expects 1 to 1024 threads of a CTA (block) but got " +
+        (options.block ? llvm::utostr(block) : "none"));
   return block;
 }
 

@@ -13,6 +13,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
+#include <cstdlib>
+#include <thread>
 
 using namespace norm;
 using namespace norm::fuzz;
@@ -20,9 +22,12 @@ using namespace norm::fuzz;
 namespace {
 
 std::string encode(const Outcome &outcome) {
-  return llvm::formatv("{0} {1} {2} {3} {4} {5}", int(outcome.kind),
+  std::string steps;
+  for (const auto &[name, seconds] : outcome.steps)
+    steps += llvm::formatv("{0}={1:F6};", name, seconds);
+  return llvm::formatv("{0} {1} {2} {3} {4} {5}\n{6}", int(outcome.kind),
                        outcome.variant, outcome.runs, outcome.skipped,
-                       outcome.seconds, outcome.text);
+                       outcome.seconds, steps, outcome.text);
 }
 
 Outcome decode(llvm::StringRef text) {
@@ -39,6 +44,14 @@ Outcome decode(llvm::StringRef text) {
   (void)next().getAsInteger(10, outcome.runs);
   (void)next().getAsInteger(10, outcome.skipped);
   (void)next().getAsDouble(outcome.seconds);
+  llvm::StringRef steps;
+  std::tie(steps, text) = text.split('\n');
+  for (llvm::StringRef step : llvm::split(steps, ';')) {
+    auto [name, value] = step.split('=');
+    double seconds = 0;
+    if (!value.empty() && !value.getAsDouble(seconds))
+      outcome.steps[name.str()] = seconds;
+  }
   outcome.text = text.str();
   return outcome;
 }
@@ -54,6 +67,19 @@ Outcome toOutcome(const JobReport &report) {
   return outcome;
 }
 
+/// The first lines of a text.
+std::string shorten(llvm::StringRef text) {
+  constexpr size_t kLines = 5;
+  llvm::SmallVector<llvm::StringRef> lines;
+  text.rtrim().split(lines, '\n');
+  if (lines.size() <= kLines)
+    return text.rtrim().str();
+  return llvm::formatv("{0}\n... {1} lines more",
+                       llvm::join(llvm::ArrayRef(lines).take_front(kLines),
+                                  "\n"),
+                       lines.size() - kLines);
+}
+
 class ProgramFuzzer {
 public:
   ProgramFuzzer(const FuzzOptions &options, Tell tell)
@@ -66,6 +92,11 @@ private:
   Outcome evaluate(const Case &made);
   bool note(const JobReport &report);
   void reduce(uint64_t index, Outcome outcome);
+  /// Children share the cores.
+  unsigned threadsPerChild() const {
+    unsigned cores = std::thread::hardware_concurrency();
+    return std::max(1u, cores / std::max(options.jobs, 1u));
+  }
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() -
                                          start)
@@ -127,7 +158,7 @@ Outcome ProgramFuzzer::evaluate(const Case &made) {
   llvm::Error error = runIsolated(
       0, 1, isolation,
       [&]() -> Worker {
-        return [&](uint64_t) { return encode(Oracles().run(made)); };
+        return [&](uint64_t) { return encode(Oracles(1).run(made)); };
       },
       [&](const JobReport &report) {
         outcome = toOutcome(report);
@@ -144,6 +175,8 @@ bool ProgramFuzzer::note(const JobReport &report) {
   summary.runs += outcome.runs;
   summary.skipped += outcome.skipped;
   summary.seconds = seconds();
+  for (const auto &[name, seconds] : outcome.steps)
+    summary.steps[name] += seconds;
   if (outcome.seconds > summary.slowest) {
     summary.slowest = outcome.seconds;
     summary.slowestIndex = report.index;
@@ -151,7 +184,7 @@ bool ProgramFuzzer::note(const JobReport &report) {
   if (outcome.failed()) {
     ++summary.failures;
     tell(summary, llvm::formatv("program {0} {1}: {2}", report.index,
-                                toString(outcome.kind), outcome.text)
+                                toString(outcome.kind), shorten(outcome.text))
                       .str());
     failures.emplace_back(report.index, std::move(outcome));
   }
@@ -167,7 +200,7 @@ void ProgramFuzzer::reduce(uint64_t index, Outcome outcome) {
         std::move(failing), outcome,
         [&](const Case &made) { return evaluate(made); }, options.shrinkTime);
   tell(summary, llvm::formatv("program {0} {1}, reduced: {2}\n{3}", index,
-                              toString(outcome.kind), outcome.text,
+                              toString(outcome.kind), shorten(outcome.text),
                               print(failing.graph, failing.space))
                     .str());
   if (options.folder.empty())
@@ -188,10 +221,15 @@ llvm::Expected<FuzzSummary> ProgramFuzzer::run() {
   IsolationOptions isolation;
   isolation.jobs = options.jobs;
   isolation.secondsPerJob = options.timeout;
+  isolation.endsChild = [](const JobReport &report) {
+    return toOutcome(report).failed();
+  };
   llvm::Error error = runIsolated(
       options.first, options.first + options.count, isolation,
       [&]() -> Worker {
-        auto oracles = std::make_shared<Oracles>();
+        // A cache of kernels that are compiled once only fills the disk.
+        setenv("CUDA_CACHE_DISABLE", "1", /*overwrite=*/0);
+        auto oracles = std::make_shared<Oracles>(threadsPerChild());
         return [this, oracles](uint64_t index) {
           return encode(oracles->run(
               makeCase(options.seed, index, targets, options.limits)));
@@ -200,6 +238,7 @@ llvm::Expected<FuzzSummary> ProgramFuzzer::run() {
       [&](const JobReport &report) { return note(report); });
   if (error)
     return std::move(error);
+  summary.unstarted = options.count - summary.programs;
   llvm::sort(failures, llvm::less_first());
   for (auto &[index, outcome] : failures)
     reduce(index, outcome);

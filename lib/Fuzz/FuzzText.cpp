@@ -206,6 +206,7 @@ llvm::Expected<FuzzSummary> fuzz::fuzzText(const FuzzOptions &options,
       });
   if (llvm::Error both = llvm::joinErrors(std::move(error), std::move(problem)))
     return std::move(both);
+  summary.unstarted = options.count - summary.programs;
   return summary;
 }
 

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <poll.h>
 #include <sys/wait.h>
@@ -80,6 +81,8 @@ public:
     end();
     return report;
   }
+  /// The last answer was the last job.
+  void retire() { count = std::numeric_limits<unsigned>::max(); }
   bool isBusy() const { return busy; }
   bool isAlive() const { return process > 0; }
   int file() const { return answer; }
@@ -253,10 +256,14 @@ void Pool::wait() {
   poll(files.data(), files.size(),
        int(std::clamp<int64_t>(left.count() + 1, 0, 1000)));
   for (auto [file, child] : llvm::zip(files, busy)) {
-    if (file.revents != 0)
-      note(child->take());
-    else if (Clock::now() >= child->until())
+    if (file.revents != 0) {
+      JobReport done = child->take();
+      if (options.endsChild && options.endsChild(done))
+        child->retire();
+      note(done);
+    } else if (Clock::now() >= child->until()) {
       note(child->timeOut());
+    }
   }
 }
 

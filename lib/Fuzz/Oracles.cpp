@@ -7,7 +7,8 @@
 
 #include "norm/Fuzz/Oracles.h"
 #include "Inputs.h"
-#include "norm/JIT/JIT.h"
+#include "norm/Compiler/Compiler.h"
+#include "norm/Runtime/EmulatedDevice.h"
 #include "norm/Runtime/HostDevice.h"
 #include "norm/Runtime/Workers.h"
 #include "norm/Tools/NormRunCheck.h"
@@ -32,6 +33,8 @@ llvm::StringRef fuzz::toString(Outcome::Kind kind) {
     return "refused";
   case Outcome::Kind::Differed:
     return "differed";
+  case Outcome::Kind::Faulty:
+    return "found faulty";
   case Outcome::Kind::Crashed:
     return "crashed";
   case Outcome::Kind::TimedOut:
@@ -42,8 +45,13 @@ llvm::StringRef fuzz::toString(Outcome::Kind kind) {
 
 llvm::Expected<std::unique_ptr<Device>>
 fuzz::openNamedDevice(llvm::StringRef name, unsigned hostThreads) {
-  if (name == "host" && hostThreads)
+  if (name == "host")
     return openHostDevice(hostThreads);
+  if (name == "emulated") {
+    EmulatedOptions options;
+    options.threads = hostThreads;
+    return openEmulatedDevice(options);
+  }
   return openDevice(name);
 }
 
@@ -85,39 +93,80 @@ struct Results {
   std::vector<HostTensor> tensors;
 };
 
-/// Why something could not be run; `noRoom` where the target has too little of
-/// something for the schedule, which is no fault.
+/// Adds the time of its life to a step.
+class StepTimer {
+public:
+  StepTimer(std::map<std::string, double> &steps, std::string name)
+      : total(steps[std::move(name)]) {}
+  ~StepTimer() {
+    total += std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                           start)
+                 .count();
+  }
+
+private:
+  double &total;
+  std::chrono::steady_clock::time_point start =
+      std::chrono::steady_clock::now();
+};
+
+/// Why an execution has no result.
 struct Refusal {
   std::string text;
+  Outcome::Kind kind = Outcome::Kind::Refused;
+  /// The target has too little of something for the schedule: no fault.
   bool noRoom = false;
+};
+
+/// A program on a device.
+struct Loaded {
+  std::shared_ptr<const Artifact> artifact;
+  std::shared_ptr<Executable> executable;
 };
 
 } // namespace
 
 class Oracles::Impl {
 public:
+  explicit Impl(unsigned hostThreads) : hostThreads(hostThreads) {}
+
   Outcome run(const Case &made);
 
 private:
   llvm::Expected<Device *> device(const Execution &execution);
+  llvm::Expected<Loaded> load(const Execution &execution, Device &device);
+  std::optional<Refusal> launch(const Execution &execution,
+                                const Loaded &loaded, Device &device,
+                                Results &results);
   std::optional<Refusal> execute(const Execution &execution, Results &results);
   std::string compareWithReference(const Execution &execution,
                                    const Results &results);
 
   Compiler compiler;
+  unsigned hostThreads;
   Workers workers{1};
   llvm::StringMap<std::unique_ptr<Device>> devices;
+  // Of the case at hand. Artifacts by device, schedule and text.
+  std::map<std::tuple<std::string, std::string, std::string>,
+           std::shared_ptr<const Artifact>>
+      artifacts;
+  std::map<std::pair<Device *, std::shared_ptr<const Artifact>>,
+           std::shared_ptr<Executable>>
+      executables;
+  std::map<std::string, double> steps;
 };
 
 llvm::Expected<Device *> Oracles::Impl::device(const Execution &execution) {
-  std::string key =
-      execution.device + "/" + std::to_string(execution.hostThreads);
+  unsigned threads =
+      execution.hostThreads ? execution.hostThreads : hostThreads;
+  std::string key = execution.device + "/" + std::to_string(threads);
   std::unique_ptr<Device> &entry = devices[key];
-  if (!entry)
-    if (llvm::Error error =
-            openNamedDevice(execution.device, execution.hostThreads)
-                .moveInto(entry))
-      return std::move(error);
+  if (entry)
+    return entry.get();
+  StepTimer timer(steps, execution.device + " open");
+  if (llvm::Error error =
+          openNamedDevice(execution.device, threads).moveInto(entry))
+    return std::move(error);
   return entry.get();
 }
 
@@ -140,54 +189,83 @@ static bool isNoRoom(llvm::StringRef message) {
          message.contains("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
 }
 
-std::optional<Refusal> Oracles::Impl::execute(const Execution &execution,
-                                              Results &results) {
-  auto refuse = [&](llvm::Error error) {
-    std::string text = llvm::toString(std::move(error));
-    bool noRoom = !execution.schedule.empty() && isNoRoom(text);
-    return Refusal{std::move(text), noRoom};
-  };
-  llvm::Expected<Device *> device = this->device(execution);
-  if (!device)
-    return refuse(device.takeError());
+/// Bytes of PTX that the driver compiles in a few seconds.
+static constexpr size_t kLongCode = 1 << 20;
+
+static Refusal refuse(const Execution &execution, llvm::Error error) {
+  Refusal refusal;
+  if (error.isA<EmulationError>())
+    refusal.kind = Outcome::Kind::Faulty;
+  refusal.text = llvm::toString(std::move(error));
+  refusal.noRoom = !execution.schedule.empty() && isNoRoom(refusal.text);
+  return refusal;
+}
+
+/// The program of an execution; one that was compiled or loaded for this case
+/// already is taken again.
+llvm::Expected<Loaded> Oracles::Impl::load(const Execution &execution,
+                                           Device &device) {
   CompileOptions options;
-  options.target = (*device)->target();
+  options.target = device.target();
   options.schedule = execution.schedule;
-  llvm::Expected<jit::LoadedProgram> program =
-      jit::compileAndLoad(compiler, print(execution.graph, execution.space),
-                          "fuzz.mlir", options, **device);
-  if (!program)
-    return refuse(program.takeError());
-  results.manifest = program->artifact.manifest;
-  llvm::Expected<tools::CallData> data =
-      makeCall(withPossibleLayouts(execution, results.manifest), workers);
-  if (!data)
-    return refuse(data.takeError());
-  results.data = std::move(*data);
+  options.driverVersion = device.driverVersion();
+  options.emulate = device.isEmulated();
+  std::string text = print(execution.graph, execution.space);
+  std::shared_ptr<const Artifact> &artifact =
+      artifacts[{execution.device, execution.schedule, text}];
+  if (!artifact) {
+    StepTimer timer(steps, execution.device + " compile");
+    llvm::Expected<Artifact> made = compiler.compile(text, "fuzz.mlir", options);
+    if (!made)
+      return made.takeError();
+    artifact = std::make_shared<const Artifact>(std::move(*made));
+  }
+  // The time that the driver's compiler takes grows faster than the code.
+  if (!execution.schedule.empty() && !options.emulate &&
+      options.target != "host" && artifact->code.size() > kLongCode)
+    return llvm::createStringError("schedule needs too much code");
+  std::shared_ptr<Executable> &executable = executables[{&device, artifact}];
+  if (!executable) {
+    StepTimer timer(steps, execution.device + " load");
+    llvm::Expected<std::unique_ptr<Executable>> made =
+        device.load(artifact->code, artifact->manifest);
+    if (!made)
+      return made.takeError();
+    executable = std::move(*made);
+  }
+  return Loaded{artifact, executable};
+}
+
+/// Launches a loaded program as often as the execution says.
+std::optional<Refusal> Oracles::Impl::launch(const Execution &execution,
+                                             const Loaded &loaded,
+                                             Device &device, Results &results) {
   for (unsigned launch = 0; launch < execution.launches; ++launch) {
     llvm::Expected<tools::DeviceCall> call =
-        tools::DeviceCall::create(**device, results.manifest, results.data);
+        tools::DeviceCall::create(device, results.manifest, results.data);
     if (!call)
-      return refuse(call.takeError());
-    if (llvm::Error error = program->executable->launch(call->arguments()))
-      return refuse(std::move(error));
+      return refuse(execution, call.takeError());
+    if (llvm::Error error = loaded.executable->launch(call->arguments()))
+      return refuse(execution, std::move(error));
     llvm::Expected<std::vector<HostTensor>> tensors =
         call->readResults(workers);
     if (!tensors)
-      return refuse(tensors.takeError());
+      return refuse(execution, tensors.takeError());
     for (auto [i, tensor] : llvm::enumerate(*tensors)) {
       if (!tensor.guardsIntact())
         return Refusal{
             llvm::formatv("bytes beside the elements of result {0} were "
                           "written",
-                          i)};
+                          i),
+            Outcome::Kind::Differed};
       if (launch == 0)
         continue;
       tools::ResultCheck check = tools::checkBits(tensor, results.tensors[i]);
       if (!check.passed)
         return Refusal{llvm::formatv("launch {0} gives other bits than the "
                                      "first: result {1}, {2}",
-                                     launch, i, check.line)};
+                                     launch, i, check.line),
+                       Outcome::Kind::Differed};
     }
     if (launch == 0)
       results.tensors = std::move(*tensors);
@@ -195,8 +273,30 @@ std::optional<Refusal> Oracles::Impl::execute(const Execution &execution,
   return std::nullopt;
 }
 
+std::optional<Refusal> Oracles::Impl::execute(const Execution &execution,
+                                              Results &results) {
+  llvm::Expected<Device *> device = this->device(execution);
+  if (!device)
+    return refuse(execution, device.takeError());
+  llvm::Expected<Loaded> loaded = load(execution, **device);
+  if (!loaded)
+    return refuse(execution, loaded.takeError());
+  results.manifest = loaded->artifact->manifest;
+  {
+    StepTimer timer(steps, "data");
+    llvm::Expected<tools::CallData> data =
+        makeCall(withPossibleLayouts(execution, results.manifest), workers);
+    if (!data)
+      return refuse(execution, data.takeError());
+    results.data = std::move(*data);
+  }
+  StepTimer timer(steps, execution.device + " run");
+  return launch(execution, *loaded, **device, results);
+}
+
 std::string Oracles::Impl::compareWithReference(const Execution &execution,
                                                 const Results &results) {
+  StepTimer timer(steps, "reference");
   llvm::Expected<std::vector<tools::ResultCheck>> checks =
       tools::checkReference(print(execution.graph, execution.space),
                             "fuzz.mlir", "main", results.manifest, results.data,
@@ -270,6 +370,10 @@ static bool haveSameOrders(const Manifest &a, const Manifest &b) {
 Outcome Oracles::Impl::run(const Case &made) {
   Outcome outcome;
   auto start = std::chrono::steady_clock::now();
+  steps.clear();
+  // What was loaded goes before the artifacts whose addresses tell them apart.
+  executables.clear();
+  artifacts.clear();
   auto finish = [&](Outcome::Kind kind, int variant, std::string text) {
     outcome.kind = kind;
     outcome.variant = variant;
@@ -277,12 +381,13 @@ Outcome Oracles::Impl::run(const Case &made) {
     outcome.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
+    outcome.steps = steps;
     return outcome;
   };
   Execution base = makeExecution(made, nullptr);
   Results first;
   if (std::optional<Refusal> refusal = execute(base, first))
-    return finish(Outcome::Kind::Refused, -1, refusal->text);
+    return finish(refusal->kind, -1, refusal->text);
   ++outcome.runs;
   if (std::string text = compareWithReference(base, first); !text.empty())
     return finish(Outcome::Kind::Differed, -1, text);
@@ -291,7 +396,7 @@ Outcome Oracles::Impl::run(const Case &made) {
     Results other;
     if (std::optional<Refusal> refusal = execute(execution, other)) {
       if (!refusal->noRoom)
-        return finish(Outcome::Kind::Refused, int(index),
+        return finish(refusal->kind, int(index),
                       describe(variant) + ": " + refusal->text);
       ++outcome.skipped;
       continue;
@@ -314,6 +419,7 @@ Outcome Oracles::Impl::run(const Case &made) {
   return finish(Outcome::Kind::Passed, -1, "");
 }
 
-Oracles::Oracles() : impl(std::make_unique<Impl>()) {}
+Oracles::Oracles(unsigned hostThreads)
+    : impl(std::make_unique<Impl>(hostThreads)) {}
 Oracles::~Oracles() = default;
 Outcome Oracles::run(const Case &made) { return impl->run(made); }

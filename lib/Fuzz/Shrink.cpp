@@ -62,7 +62,9 @@ bool isSameFailure(const Outcome &a, const Outcome &b) {
     return false;
   if (a.kind == Outcome::Kind::Differed)
     return (a.variant < 0) == (b.variant < 0);
-  return a.kind != Outcome::Kind::Refused || stem(a.text) == stem(b.text);
+  bool isTold =
+      a.kind == Outcome::Kind::Refused || a.kind == Outcome::Kind::Faulty;
+  return !isTold || stem(a.text) == stem(b.text);
 }
 
 /// Removes what the graph no longer uses, from the data and layouts too;

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "NamedOps.h"
 
 using namespace mlir;
@@ -99,15 +98,15 @@ static Array updated(const RowSpace &space, const Array &running,
   Array result(running.type, running.shape);
   Element weight = constantOf(space, momentum);
   Element kept = constantOf(space, 1 - momentum);
-  Element freedom = constantOf(
-      space, double(std::max<int64_t>(space.columns - 1, 1)));
+  Element freedom =
+      constantOf(space, double(std::max<int64_t>(space.columns - 1, 1)));
   for (int64_t c = 0; c < space.rows; ++c) {
     Element value = values.at(c);
     if (isVariance)
       value = loose(space.type, divide(value, freedom));
-    Element sum = loose(
-        space.type, add(loose(space.type, multiply(weight, value)),
-                        loose(space.type, multiply(kept, running.at(c)))));
+    Element sum = loose(space.type,
+                        add(loose(space.type, multiply(weight, value)),
+                            loose(space.type, multiply(kept, running.at(c)))));
     // Without elements nothing was learnt.
     result.set(c, space.columns == 0 ? running.at(c)
                                      : finish(running.type, space, sum));

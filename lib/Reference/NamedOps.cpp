@@ -21,8 +21,7 @@ using namespace ::norm::reference;
 // Rows
 //===----------------------------------------------------------------------===//
 
-RowSpace::RowSpace(Operation *op, const Array &x,
-                   llvm::ArrayRef<int64_t> shape,
+RowSpace::RowSpace(Operation *op, const Array &x, llvm::ArrayRef<int64_t> shape,
                    llvm::ArrayRef<int64_t> columnDims)
     : shape(shape), x(x), columnDims(columnDims) {
   int64_t rank = int64_t(shape.size());
@@ -209,10 +208,9 @@ bool reference::holdsNonFinite(Row row) {
 MomentResults reference::normalizeByMoments(RowSpace &space,
                                             const Affine &affine, double eps,
                                             DType yType) {
-  MomentResults results{Array(yType, space.shape),
-                        Array(space.type, space.rowShape),
-                        Array(space.type, space.rowShape),
-                        Array(space.type, space.rowShape)};
+  MomentResults results{
+      Array(yType, space.shape), Array(space.type, space.rowShape),
+      Array(space.type, space.rowShape), Array(space.type, space.rowShape)};
   for (int64_t r = 0; r < space.rows; ++r) {
     Row row = space.row(r);
     Moments found = moments(space.type, row, space.depth, MomentsForm::Any);
@@ -244,9 +242,9 @@ static llvm::Expected<Arrays> layerNorm(mlir::norm::LayerNormOp op,
   RowSpace space(op, x, x.shape, op.getAxes());
   Affine affine;
   affine.offset = constantOf(space, op.getOffset().convertToDouble());
-  auto scale = broadcastOperand(op, space, "scale", op.getScale(),
-                                op.getScale() ? in[next++] : nullptr,
-                                op.getAxes());
+  auto scale =
+      broadcastOperand(op, space, "scale", op.getScale(),
+                       op.getScale() ? in[next++] : nullptr, op.getAxes());
   if (!scale)
     return scale.takeError();
   affine.scale = std::move(*scale);
@@ -257,9 +255,8 @@ static llvm::Expected<Arrays> layerNorm(mlir::norm::LayerNormOp op,
     return bias.takeError();
   affine.bias = std::move(*bias);
 
-  MomentResults found =
-      normalizeByMoments(space, affine, op.getEps().convertToDouble(),
-                         elementTypeOf(op.getY()));
+  MomentResults found = normalizeByMoments(
+      space, affine, op.getEps().convertToDouble(), elementTypeOf(op.getY()));
   Arrays results{std::move(found.y)};
   if (op.getMean())
     results.push_back(std::move(found.mean));
@@ -274,9 +271,8 @@ static llvm::Expected<Arrays> rmsNorm(mlir::norm::RmsNormOp op,
   RowSpace space(op, x, x.shape, op.getAxes());
   Affine affine;
   affine.offset = constantOf(space, op.getOffset().convertToDouble());
-  auto scale =
-      broadcastOperand(op, space, "scale", op.getScale(),
-                       op.getScale() ? in[1] : nullptr, op.getAxes());
+  auto scale = broadcastOperand(op, space, "scale", op.getScale(),
+                                op.getScale() ? in[1] : nullptr, op.getAxes());
   if (!scale)
     return scale.takeError();
   affine.scale = std::move(*scale);
@@ -291,10 +287,9 @@ static llvm::Expected<Arrays> rmsNorm(mlir::norm::RmsNormOp op,
     Element rstd = reciprocalRoot(space, mean, eps);
     rstds.set(r, rstd);
     for (int64_t c = 0; c < space.columns; ++c)
-      results[0].set(
-          space.offset(r, c),
-          finish(type, space,
-                 applyAffine(space, affine, row.at(c), rstd, r, c)));
+      results[0].set(space.offset(r, c),
+                     finish(type, space,
+                            applyAffine(space, affine, row.at(c), rstd, r, c)));
   }
   if (op.getRstd())
     results.push_back(std::move(rstds));
@@ -311,10 +306,9 @@ static Arrays l2Normalize(mlir::norm::L2NormalizeOp op, const Array &x) {
     Element length = loose(space.type, squareRoot(sumOfSquares(space, row)));
     Element inverse = loose(space.type, divide({1, 0}, maximum(length, least)));
     for (int64_t c = 0; c < space.columns; ++c)
-      results[0].set(space.offset(r, c),
-                     finish(type, space,
-                            loose(space.type,
-                                  multiply(row.at(c), inverse))));
+      results[0].set(
+          space.offset(r, c),
+          finish(type, space, loose(space.type, multiply(row.at(c), inverse))));
   }
   return results;
 }

@@ -1,4 +1,5 @@
-//===- NamedOps.h - Rows of the named ops ------------------------*- C++ -*-===//
+//===- NamedOps.h - Rows of the named ops -----------------------*- C++ -*-===//
+//-*-===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -66,26 +67,20 @@ struct RowOperand {
   Offsets offsets;
 
   explicit operator bool() const { return array != nullptr; }
-  Element at(int64_t r, int64_t c) const {
-    return array->at(offsets.at(r, c));
-  }
+  Element at(int64_t r, int64_t c) const { return array->at(offsets.at(r, c)); }
 };
 
 /// An operand whose axes have the extents of `dims`. Fails unless they agree.
-llvm::Expected<RowOperand> alignedOperand(mlir::Operation *op,
-                                          const RowSpace &space,
-                                          llvm::StringRef name,
-                                          const Array *array,
-                                          llvm::ArrayRef<int64_t> dims);
+llvm::Expected<RowOperand>
+alignedOperand(mlir::Operation *op, const RowSpace &space, llvm::StringRef name,
+               const Array *array, llvm::ArrayRef<int64_t> dims);
 
 /// The same, repeated where the type of `value` has the extent 1. The axes are
 /// aligned with the last of `axes`, or of all dims where there are more.
-llvm::Expected<RowOperand> broadcastOperand(mlir::Operation *op,
-                                            const RowSpace &space,
-                                            llvm::StringRef name,
-                                            mlir::Value value,
-                                            const Array *array,
-                                            llvm::ArrayRef<int64_t> axes);
+llvm::Expected<RowOperand>
+broadcastOperand(mlir::Operation *op, const RowSpace &space,
+                 llvm::StringRef name, mlir::Value value, const Array *array,
+                 llvm::ArrayRef<int64_t> axes);
 
 /// `x * scale + bias`, by an fma or by two operations.
 Element scaleAndShift(DType type, Element x, Element scale, Element bias);
@@ -138,9 +133,8 @@ llvm::Expected<Arrays> evaluateLogSumExp(mlir::norm::LogSumExpOp op,
                                          const Array &x);
 llvm::Expected<Arrays> evaluateGroupNorm(mlir::norm::GroupNormOp op,
                                          llvm::ArrayRef<const Array *> in);
-llvm::Expected<Arrays>
-evaluateInstanceNorm(mlir::norm::InstanceNormOp op,
-                     llvm::ArrayRef<const Array *> in);
+llvm::Expected<Arrays> evaluateInstanceNorm(mlir::norm::InstanceNormOp op,
+                                            llvm::ArrayRef<const Array *> in);
 llvm::Expected<Arrays> evaluateBatchNorm(mlir::norm::BatchNormOp op,
                                          llvm::ArrayRef<const Array *> in);
 

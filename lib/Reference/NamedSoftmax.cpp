@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "NamedOps.h"
 
 using namespace mlir;
@@ -83,9 +82,8 @@ llvm::Expected<Scores> Scores::of(mlir::norm::SoftmaxOp op,
   if (op.getLengths()) {
     const Array *lengths = in[next++];
     llvm::ArrayRef<int64_t> leading(all);
-    auto aligned =
-        alignedOperand(op, space, "lengths", lengths,
-                       leading.take_front(lengths->shape.size()));
+    auto aligned = alignedOperand(op, space, "lengths", lengths,
+                                  leading.take_front(lengths->shape.size()));
     if (!aligned)
       return aligned.takeError();
     scores.lengths = std::move(*aligned);
@@ -173,16 +171,16 @@ reference::evaluateLogSoftmax(mlir::norm::LogSoftmaxOp op, const Array &x) {
     Element log = logarithm(space, parts.total);
     for (int64_t c = 0; c < space.columns; ++c) {
       Element distance = loose(space.type, subtract(row.at(c), parts.max));
-      results[0].set(space.offset(r, c),
-                     finish(type, space,
-                            loose(space.type, subtract(distance, log))));
+      results[0].set(
+          space.offset(r, c),
+          finish(type, space, loose(space.type, subtract(distance, log))));
     }
   }
   return results;
 }
 
-llvm::Expected<Arrays>
-reference::evaluateLogSumExp(mlir::norm::LogSumExpOp op, const Array &x) {
+llvm::Expected<Arrays> reference::evaluateLogSumExp(mlir::norm::LogSumExpOp op,
+                                                    const Array &x) {
   RowSpace space(op, x, x.shape, op.getAxes());
   DType type = elementTypeOf(op.getY());
   Arrays results{Array(type, space.rowShape)};

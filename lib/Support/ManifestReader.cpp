@@ -229,17 +229,16 @@ llvm::Error read(const Node &node, std::optional<unsigned> &out) {
 }
 
 llvm::Error read(const Node &node, Argument &out) {
-  return inOrder({[&] { return readField(node, "name", out.name); },
-                  [&] { return readField(node, "role", out.role); },
-                  [&] { return readField(node, "dtype", out.dtype); },
-                  [&] { return readField(node, "shape", out.shape); },
-                  [&] { return readField(node, "strides", out.strides); },
-                  [&] { return readField(node, "alignment", out.alignment); },
-                  [&] { return readField(node, "aliases", out.aliases); },
-                  [&] { return readOptional(node, "equals", out.equals); },
-                  [&] {
-                    return readOptional(node, "contiguous", out.contiguous);
-                  }});
+  return inOrder(
+      {[&] { return readField(node, "name", out.name); },
+       [&] { return readField(node, "role", out.role); },
+       [&] { return readField(node, "dtype", out.dtype); },
+       [&] { return readField(node, "shape", out.shape); },
+       [&] { return readField(node, "strides", out.strides); },
+       [&] { return readField(node, "alignment", out.alignment); },
+       [&] { return readField(node, "aliases", out.aliases); },
+       [&] { return readOptional(node, "equals", out.equals); },
+       [&] { return readOptional(node, "contiguous", out.contiguous); }});
 }
 
 llvm::Error read(const Node &node, TemporaryExtent &out) {

@@ -184,11 +184,19 @@ int tools::normFuzzMain(int argc, char **argv) {
       line->text ? fuzzText(options, tell) : fuzzPrograms(options, tell);
   if (!summary)
     return fail(summary.takeError());
-  if (progress)
+  if (progress) {
     llvm::errs() << "\n";
+    for (const auto &[name, seconds] : summary->steps)
+      llvm::errs() << llvm::formatv("{0,8:F1} s {1}\n", seconds, name);
+  }
   llvm::outs() << summary->programs << " " << what << ", " << summary->runs
                << " runs, " << summary->failures
                << (line->text ? " failures" : " differences");
+  if (summary->unstarted)
+    llvm::outs() << llvm::formatv(
+        ", {0} not started {1}", summary->unstarted,
+        summary->failures < options.maxFailures ? "for lack of time"
+                                                : "after so many failures");
   if (!line->text)
     llvm::outs() << llvm::formatv(
         " ({0} schedules skipped for lack of room; slowest program {1}: {2:F1} "

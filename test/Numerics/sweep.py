@@ -48,6 +48,28 @@ def program(op, dtype, columns, mixed):
             f"  %y = norm.softmax %x axes = [1] : {x} -> {y}\n"
             f"  return %y : {y}\n}}\n"
         )
+    if op == "masked_softmax":
+        # Scores of one batch item, causal, of a length of its own.
+        return (
+            f"func.func @f(%x: {x}, %n: tensor<?xi32>) -> ({y}, {s}) {{\n"
+            "  %y, %l = norm.softmax %x lengths(%n) stats(logsumexp)"
+            " axes = [1] scale = 0.125 causal diagonal = 2"
+            f" : {x}, tensor<?xi32> -> {y}, {s}\n"
+            f"  return %y, %l : {y}, {s}\n}}\n"
+        )
+    if op == "log_softmax":
+        return (
+            f"func.func @f(%x: {x}) -> ({y}, {s}) {{\n"
+            f"  %y = norm.log_softmax %x axes = [1] : {x} -> {y}\n"
+            f"  %l = norm.logsumexp %x axes = [1] : {x} -> {s}\n"
+            f"  return %y, %l : {y}, {s}\n}}\n"
+        )
+    if op == "l2_normalize":
+        return (
+            f"func.func @f(%x: {x}) -> {y} {{\n"
+            "  %y = norm.l2_normalize %x axes = [1] eps = 1.0e-12"
+            f" : {x} -> {y}\n  return %y : {y}\n}}\n"
+        )
     if op == "add_rms_norm":
         return (
             f"func.func @f(%x: {x}, %r: {x}, %g: {w}) -> ({y}, {x}) {{\n"
@@ -66,6 +88,8 @@ def case_arguments(op, rows, columns, layout):
     elif layout == "offset":
         extra = ":offset=1"
     arguments = ["--arg", f"0=random:{rows}x{columns}:seed=1:mean=3{extra}"]
+    if op == "masked_softmax":
+        arguments += ["--arg", f"1=full:{rows}:value={columns * 2 // 3}"]
     if op == "add_rms_norm":
         arguments += ["--arg", f"1=random:{rows}x{columns}:seed=2"]
     return arguments

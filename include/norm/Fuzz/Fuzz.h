@@ -16,6 +16,7 @@
 #include "norm/Fuzz/Case.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
+#include <map>
 
 namespace norm::fuzz {
 
@@ -39,10 +40,13 @@ struct FuzzSummary {
   uint64_t runs = 0;
   uint64_t skipped = 0; ///< variants that a target has no room for
   uint64_t failures = 0;
+  uint64_t unstarted = 0; ///< for lack of time, or after too many failures
   uint64_t unwritten = 0; ///< failures that could not be written
   double seconds = 0;
   double slowest = 0;
   uint64_t slowestIndex = 0;
+  /// Seconds of all children by device and step.
+  std::map<std::string, double> steps;
 };
 
 /// What a run tells while it goes on. `detail` is empty for progress.

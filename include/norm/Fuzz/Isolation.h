@@ -36,6 +36,9 @@ struct IsolationOptions {
   unsigned jobs = 1;         ///< children at a time
   double secondsPerJob = 60; ///< until a child is ended
   unsigned jobsPerChild = 200;
+  /// Whether a child that gave this answer gets no further job: what it holds,
+  /// such as a device, may be spoilt.
+  std::function<bool(const JobReport &)> endsChild;
 };
 
 /// Runs the jobs `begin` to `end - 1`, each once. `makeWorker` is called in

@@ -16,6 +16,7 @@
 #include "norm/Fuzz/Case.h"
 #include "norm/Runtime/Device.h"
 #include "llvm/ADT/StringMap.h"
+#include <map>
 
 namespace norm::fuzz {
 
@@ -23,7 +24,8 @@ struct Outcome {
   enum class Kind : uint8_t {
     Passed,
     Refused,  ///< the compiler or runtime says no to a legal program
-    Differed, ///< wrong values, wrong bits, or a finding of the device
+    Differed, ///< wrong values or wrong bits
+    Faulty,   ///< a finding of the emulated device
     Crashed,
     TimedOut,
   };
@@ -34,6 +36,8 @@ struct Outcome {
   unsigned runs = 0;    ///< launches whose results were compared
   unsigned skipped = 0; ///< variants that a target has no room for
   double seconds = 0;
+  /// Where they went: seconds by device and step.
+  std::map<std::string, double> steps;
 
   bool failed() const { return kind != Kind::Passed; }
 };
@@ -41,9 +45,11 @@ struct Outcome {
 llvm::StringRef toString(Outcome::Kind kind);
 
 /// Runs cases in this process. Compiler and devices are kept between cases.
+/// `hostThreads` are those of the host and the emulated device where a case
+/// doesn't say; 0 for all cores.
 class Oracles {
 public:
-  Oracles();
+  explicit Oracles(unsigned hostThreads = 0);
   ~Oracles();
 
   Outcome run(const Case &made);
@@ -53,7 +59,8 @@ private:
   std::unique_ptr<Impl> impl;
 };
 
-/// The device `name`; `emulated:sm_80` is the emulated device with a target.
+/// The device `name`. `hostThreads` are those of the host and the emulated
+/// device, 0 for all cores.
 llvm::Expected<std::unique_ptr<Device>> openNamedDevice(llvm::StringRef name,
                                                         unsigned hostThreads);
 

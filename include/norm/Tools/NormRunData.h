@@ -35,7 +35,8 @@ struct CallData {
 
 /// What the options say of the arguments of a kernel that the input doesn't
 /// describe. An error for a file that can't be read.
-llvm::Expected<KernelLaunchOptions> makeLaunchOptions(const RunOptions &options);
+llvm::Expected<KernelLaunchOptions>
+makeLaunchOptions(const RunOptions &options);
 
 /// Makes all data: what the options name, random numbers for inputs that they
 /// don't, poison for outputs. Dynamic extents come from the named data. An

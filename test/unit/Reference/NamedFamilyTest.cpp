@@ -41,9 +41,9 @@ static void expectNear(const Tensor &got, const Doubles &expected) {
 }
 
 TEST(L2Normalize, KnownValues) {
-  expectNear(apply("l2_normalize", {2, 2}, {3, 4, 0, 0},
-                   "axes = [1] eps = 1.0e-12"),
-             {0.6, 0.8, 0, 0});
+  expectNear(
+      apply("l2_normalize", {2, 2}, {3, 4, 0, 0}, "axes = [1] eps = 1.0e-12"),
+      {0.6, 0.8, 0, 0});
   // The floor is of the norm, not of its square.
   expectNear(apply("l2_normalize", {1, 2}, {0.3, 0.4}, "axes = [1] eps = 2.0"),
              {0.15, 0.2});
@@ -62,8 +62,7 @@ TEST(LogSoftmax, KnownValues) {
   expectNear(apply("log_softmax", {1, 3},
                    {std::log(1), std::log(2), std::log(5)}, "axes = [1]"),
              {std::log(0.125), std::log(0.25), std::log(0.625)});
-  Tensor masked =
-      apply("log_softmax", {1, 2}, {-infinity, 3}, "axes = [1]");
+  Tensor masked = apply("log_softmax", {1, 2}, {-infinity, 3}, "axes = [1]");
   EXPECT_EQ(masked.value[0], -infinity);
   EXPECT_EQ(masked.value[1], 0);
 }
@@ -94,13 +93,11 @@ TEST(Softmax, CausalDiagonals) {
   // Query 0 is left without a key.
   expectNear(apply("softmax", {2, 3}, zeros, "axes = [1] causal diagonal = -1"),
              {0, 0, 0, 1, 0, 0});
-  expectNear(
-      apply("softmax", {2, 3}, zeros, "axes = [1] causal = lower_right"),
-      {0.5, 0.5, 0, 1. / 3, 1. / 3, 1. / 3});
+  expectNear(apply("softmax", {2, 3}, zeros, "axes = [1] causal = lower_right"),
+             {0.5, 0.5, 0, 1. / 3, 1. / 3, 1. / 3});
   // Three queries, two keys.
-  expectNear(
-      apply("softmax", {3, 2}, zeros, "axes = [1] causal = lower_right"),
-      {0, 0, 1, 0, 0.5, 0.5});
+  expectNear(apply("softmax", {3, 2}, zeros, "axes = [1] causal = lower_right"),
+             {0, 0, 1, 0, 0.5, 0.5});
 }
 
 TEST(Softmax, WithoutAnElement) {
@@ -109,7 +106,8 @@ TEST(Softmax, WithoutAnElement) {
   EXPECT_TRUE(std::isnan(plain.value[0]));
   expectNear(apply("softmax", {1, 2}, x, "axes = [1] causal"), {0, 0});
   // What is left out may be anything.
-  expectNear(apply("softmax", {1, 2}, {2, notANumber}, "axes = [1] causal"), {1, 0});
+  expectNear(apply("softmax", {1, 2}, {2, notANumber}, "axes = [1] causal"),
+             {1, 0});
 }
 
 TEST(Softmax, LengthsMaskAndScale) {

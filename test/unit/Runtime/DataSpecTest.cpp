@@ -58,11 +58,11 @@ TEST(DataSpecTest, ParsesForms) {
 
 TEST(DataSpecTest, WrongFormsAreQuoted) {
   EXPECT_EQ(parseError("x.txt"),
-            "expects a .npy file, random:, ones:, zeros:, full:, iota:, empty: or a "
-            "number but got 'x.txt'");
+            "expects a .npy file, random:, ones:, zeros:, full:, iota:, empty: "
+            "or a number but got 'x.txt'");
   EXPECT_EQ(parseError(""),
-            "expects a .npy file, random:, ones:, zeros:, full:, iota:, empty: or a "
-            "number but got ''");
+            "expects a .npy file, random:, ones:, zeros:, full:, iota:, empty: "
+            "or a number but got ''");
   EXPECT_EQ(parseError("random"),
             "expects a shape after random: but got 'random'");
   EXPECT_EQ(parseError("random:"),

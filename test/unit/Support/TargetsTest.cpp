@@ -31,4 +31,23 @@ TEST(TargetsTest, EveryTargetLoadsSomewhere) {
   EXPECT_EQ(findGPUTarget("host"), nullptr);
 }
 
+TEST(TargetsTest, EightBitFloatsNeedTheirInstructions) {
+  auto message = [](DType type, llvm::StringRef role, llvm::StringRef target) {
+    return llvm::toString(checkDType(type, role, target));
+  };
+  EXPECT_EQ(message(DType::F8E4M3FN, "result", "sm_80"),
+            "'f8E4M3FN' result needs sm_89 or newer but target is sm_80");
+  EXPECT_EQ(message(DType::F8E5M2, "operand", "sm_87"),
+            "'f8E5M2' operand needs sm_89 or newer but target is sm_87");
+  for (const GPUTarget &target : gpuTargets()) {
+    EXPECT_EQ(message(DType::BF16, "result", target.name), "");
+    EXPECT_EQ(message(DType::F8E4M3FN, "result", target.name) == "",
+              target.capability() >= 89);
+    // The least PTX version has the conversions.
+    if (target.capability() == 89)
+      EXPECT_EQ(target.ptxVersion, 81u);
+  }
+  EXPECT_EQ(message(DType::F8E4M3FN, "result", "host"), "");
+}
+
 } // namespace

@@ -36,7 +36,7 @@ using ::norm::reference::Tensor;
 
 namespace {
 
-constexpr int rows = 3, columns = 5;
+constexpr int rows = 3, columns = 6;
 
 class FuseTest : public ::testing::Test {
 protected:
@@ -90,6 +90,19 @@ unsigned countPrograms(ModuleOp module) {
   return count;
 }
 
+/// Whether each program reduces over one set of dims, if over any.
+bool reduceAlike(ModuleOp module) {
+  bool alike = true;
+  module.walk([&](GenericOp op) {
+    ArrayAttr dims;
+    for (auto reduce : op.getBlock()->getOps<ReduceOp>()) {
+      alike &= !dims || dims == reduce.getDims();
+      dims = reduce.getDims();
+    }
+  });
+  return alike;
+}
+
 /// Whether the nearest values of the element type to `got` may be returned
 /// where `expected` is asked for.
 bool agree(const Tensor &expected, const Tensor &got) {
@@ -115,6 +128,7 @@ void FuseTest::check(unsigned seed) {
   ASSERT_TRUE(apply(*module, createNormFusePass()));
   std::vector<Tensor> fused = run(*module, seed);
   numFused += countPrograms(*module);
+  EXPECT_TRUE(reduceAlike(*module));
   ASSERT_TRUE(apply(*module, createNormRewriteWelfordPass()));
   std::vector<Tensor> merged = run(*module, seed);
 

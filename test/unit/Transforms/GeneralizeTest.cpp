@@ -85,9 +85,10 @@ std::string typeOf(DType dtype, ArrayRef<int64_t> shape, bool dynamic) {
     return ::norm::name(dtype).str();
   std::string text = "tensor<";
   for (int64_t extent : shape)
-    text += (dynamic && extent != 1 && shape.size() > 1 ? std::string("?")
-                                                        : std::to_string(extent)) +
-            "x";
+    text +=
+        (dynamic && extent != 1 && shape.size() > 1 ? std::string("?")
+                                                    : std::to_string(extent)) +
+        "x";
   return text + ::norm::name(dtype).str() + ">";
 }
 
@@ -171,7 +172,8 @@ protected:
       bool isLeft = false;
       module->walk([&](Operation *other) {
         isLeft |= isa<NormDialect>(other->getDialect()) &&
-                  !isa<GenericOp>(other) && !other->getParentOfType<GenericOp>();
+                  !isa<GenericOp>(other) &&
+                  !other->getParentOfType<GenericOp>();
       });
       EXPECT_FALSE(isLeft);
       std::vector<Tensor> program = run(*module, operands);
@@ -213,15 +215,15 @@ TEST_F(GeneralizeTest, OverAnyAxes) {
       check("norm.rms_norm %x scale(%g) stats(rstd)" + axes + " eps = 1.0e-5",
             {{"x", f32, shape}, {"g", bf16, c.columns}},
             {{"y", f32, shape}, {"r", f32, c.rows}});
-      check("norm.softmax %x stats(logsumexp)" + axes,
-            {{"x", f16, shape}}, {{"y", f32, shape}, {"l", f32, c.rows}});
+      check("norm.softmax %x stats(logsumexp)" + axes, {{"x", f16, shape}},
+            {{"y", f32, shape}, {"l", f32, c.rows}});
       check("norm.logsumexp %x" + axes, {{"x", f32, shape}},
             {{"y", f32, c.rows}});
     }
     check("norm.rms_norm %x" + axes + " eps = 1.0e-5", {{"x", f64, shape}},
           {{"y", f64, shape}});
-    check("norm.l2_normalize %x" + axes + " eps = 1.0e-12",
-          {{"x", f16, shape}}, {{"y", f32, shape}});
+    check("norm.l2_normalize %x" + axes + " eps = 1.0e-12", {{"x", f16, shape}},
+          {{"y", f32, shape}});
     check("norm.log_softmax %x" + axes, {{"x", bf16, shape}},
           {{"y", f32, shape}});
   }
@@ -305,8 +307,7 @@ TEST_F(GeneralizeTest, OverChannels) {
       check("norm.group_norm %x scale(%g, offset = 1.0) bias(%b) "
             "stats(mean, rstd) groups = " +
                 std::to_string(groups) + channels + " eps = 1.0e-5",
-            {x, g, b},
-            {y, {"m", f32, {2, groups}}, {"r", f32, {2, groups}}});
+            {x, g, b}, {y, {"m", f32, {2, groups}}, {"r", f32, {2, groups}}});
     check("norm.group_norm %x bias(%b) groups = 3" + channels + " eps = 1.0e-5",
           {x, b}, {y});
     check("norm.instance_norm %x scale(%g) stats(rstd)" + channels +

@@ -24,6 +24,11 @@ public:
     types[WholeF32] = "tensor<" + height + "x" + width + "xf32>";
     types[Row] = "tensor<" + height + "xf32>";
     types[Column] = "tensor<" + width + "xf32>";
+    std::string parts = "x2x" + std::to_string(columns / 2) + "xf32>";
+    split = "tensor<" + height + parts;
+    transposed = "tensor<" + width + "x" + height + "xf32>";
+    splitShape = std::string(seed % 2 ? "%rows" : std::to_string(rows)) +
+                 ", 2, " + std::to_string(columns / 2);
     values[WholeBF16] = {"%x"};
     values[WholeF32] = {"%r"};
     values[Column] = {"%w"};
@@ -68,7 +73,7 @@ private:
   Kind wholeKind() { return pick(2) ? WholeF32 : WholeBF16; }
 
   void step() {
-    switch (pick(8)) {
+    switch (pick(10)) {
     case 0:
     case 1:
       return binary(wholeKind());
@@ -81,6 +86,10 @@ private:
       return norm();
     case 6:
       return broadcast();
+    case 7:
+      return throughSplit();
+    case 8:
+      return throughTranspose();
     default:
       return scaleBySplat();
     }
@@ -148,6 +157,57 @@ private:
          << "    linalg.yield %m : f32\n  } -> " << types[WholeF32] << "\n";
   }
 
+  /// What is done to a value of type `type` elsewhere, over `axes`.
+  std::string detour(const std::string &value, const std::string &type,
+                     const char *axes) {
+    std::string y = "%d" + std::to_string(counter);
+    body << "  " << y << " = ";
+    switch (pick(3)) {
+    case 0:
+      body << "math.absf " << value << " : " << type << "\n";
+      break;
+    case 1:
+      body << "norm.rms_norm " << value << " axes = " << axes
+           << " eps = 1.0e-5 : " << type << " -> " << type << "\n";
+      break;
+    default:
+      body << "norm.softmax " << value << " axes = " << axes << " : " << type
+           << " -> " << type << "\n";
+    }
+    return y;
+  }
+
+  void throughSplit() {
+    static const char *const axes[] = {"[2]", "[1, 2]", "[0, 2]", "[1]"};
+    std::string a = any(WholeF32), p = "%p" + std::to_string(counter);
+    body << "  " << p << " = tensor.expand_shape " << a
+         << " [[0], [1, 2]] output_shape [" << splitShape
+         << "] : " << types[WholeF32] << " into " << split << "\n";
+    std::string d = detour(p, split, axes[pick(4)]);
+    body << "  " << fresh(WholeF32) << " = tensor.collapse_shape " << d
+         << " [[0], [1, 2]] : " << split << " into " << types[WholeF32] << "\n";
+  }
+
+  void throughTranspose() {
+    std::string a = any(WholeF32), p = "%p" + std::to_string(counter);
+    transpose(p, a, types[WholeF32], transposed);
+    std::string d = detour(p, transposed, pick(2) ? "[0]" : "[1]");
+    transpose(fresh(WholeF32), d, transposed, types[WholeF32]);
+  }
+
+  void transpose(const std::string &to, const std::string &from,
+                 const std::string &fromType, const std::string &toType) {
+    std::string e = "%e" + to.substr(1);
+    body << "  " << e << " = tensor.empty(" << (dynamic ? "%rows" : "")
+         << ") : " << toType << "\n  " << to
+         << " = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, "
+            "affine_map<(i, j) -> (i, j)>], iterator_types = [\"parallel\", "
+            "\"parallel\"]} ins("
+         << from << " : " << fromType << ") outs(" << e << " : " << toType
+         << ") {\n  ^bb0(%p: f32, %o: f32):\n    linalg.yield %p : f32\n  } -> "
+         << toType << "\n";
+  }
+
   void scaleBySplat() {
     std::string a = any(WholeF32), t = "%t" + std::to_string(counter);
     std::string y = fresh(WholeF32);
@@ -158,6 +218,9 @@ private:
 
   std::mt19937 random;
   std::string types[NumKinds];
+  /// The types of a whole f32 value with columns in two parts, and transposed.
+  std::string split, transposed;
+  std::string splitShape;
   std::vector<std::string> values[NumKinds];
   std::ostringstream body;
   unsigned counter = 0;

@@ -22,15 +22,16 @@ static LogicalResult verifyChannels(OpTy op, int64_t firstAxis,
                                     int64_t leastRank) {
   ArrayRef<int64_t> shape = shapeOf(op.getX());
   if (failed(verifyRank(op, op.getX(), leastRank)) ||
-      failed(verifyChannelAxis(op, op.getChannelAxis(), firstAxis,
-                               shape.size())))
+      failed(
+          verifyChannelAxis(op, op.getChannelAxis(), firstAxis, shape.size())))
     return failure();
   int64_t channels = shape[op.getChannelAxis()];
-  return failure(failed(verifyShape(op, "y", op.getY(), shape)) ||
-                 failed(verifyShape(op, "scale", op.getScale(), channels)) ||
-                 failed(verifyShape(op, "bias", op.getBias(), channels)) ||
-                 failed(verifyOffset(op, op.getOffset(), bool(op.getScale()))) ||
-                 failed(verifyEps(op, op.getEps())));
+  return failure(
+      failed(verifyShape(op, "y", op.getY(), shape)) ||
+      failed(verifyShape(op, "scale", op.getScale(), channels)) ||
+      failed(verifyShape(op, "bias", op.getBias(), channels)) ||
+      failed(verifyOffset(op, op.getOffset(), bool(op.getScale()))) ||
+      failed(verifyEps(op, op.getEps())));
 }
 
 template <typename OpTy>
@@ -138,8 +139,8 @@ LogicalResult InstanceNormOp::verify() {
 LogicalResult
 InstanceNormOp::reifyResultShapes(OpBuilder &builder,
                                   ReifiedRankedShapedTypeDims &reified) {
-  return reifyNamed(*this, builder,
-                    {0, static_cast<int64_t>(getChannelAxis())}, reified);
+  return reifyNamed(*this, builder, {0, static_cast<int64_t>(getChannelAxis())},
+                    reified);
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,8 +166,7 @@ ParseResult BatchNormOp::parse(OpAsmParser &parser, OperationState &result) {
       clauses.parseEnd(updated ? 3 : 1))
     return failure();
   properties.operandSegmentSizes = {1, scale, bias, running, running};
-  properties.resultSegmentSizes = {1, updated, updated,
-                                   clauses.hasStat("mean"),
+  properties.resultSegmentSizes = {1, updated, updated, clauses.hasStat("mean"),
                                    clauses.hasStat("rstd")};
   return success();
 }
@@ -224,8 +224,7 @@ LogicalResult BatchNormOp::verify() {
     return failure();
   int64_t channels = shapeOf(getX())[getChannelAxis()];
   if (failed(verifyShape(*this, "running mean", getRunningMean(), channels)) ||
-      failed(
-          verifyShape(*this, "running variance", getRunningVar(), channels)))
+      failed(verifyShape(*this, "running variance", getRunningVar(), channels)))
     return failure();
   for (auto [before, after] :
        {std::pair<Value, Value>(getRunningMean(), getNewRunningMean()),

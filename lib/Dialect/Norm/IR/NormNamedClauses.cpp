@@ -89,8 +89,8 @@ ParseResult ClauseParser::parseStats(ArrayRef<StringRef> known) {
                  << " of this op but got '" << name << "'";
         // [STAT-C2]
         if (!stats.empty() && position <= llvm::find(known, stats.back()))
-          return parser.emitError(loc) << "expects " << quoted(known, " before ")
-                                       << ", each once";
+          return parser.emitError(loc)
+                 << "expects " << quoted(known, " before ") << ", each once";
         stats.push_back(name);
         return success();
       });
@@ -239,9 +239,10 @@ LogicalResult norm::verifyAxes(Operation *op, ArrayRef<int64_t> axes,
              << "expects axes from 0 to " << rank - 1 << " but got " << axis;
     // [AXES-C3]
     if (i != 0 && axis <= axes[i - 1])
-      return op->emitOpError() << "expects axes in rising order, each once, but "
-                                  "got "
-                               << axis << " after " << axes[i - 1];
+      return op->emitOpError()
+             << "expects axes in rising order, each once, but "
+                "got "
+             << axis << " after " << axes[i - 1];
   }
   return success();
 }
@@ -365,12 +366,13 @@ LogicalResult norm::verifyOffset(Operation *op, const APFloat &offset,
                                  bool hasScale) {
   // [OFF-C1]
   if (!offset.isFinite())
-    return op->emitOpError() << "expects a finite 'offset' of the scale but got "
-                             << toText(offset);
+    return op->emitOpError()
+           << "expects a finite 'offset' of the scale but got "
+           << toText(offset);
   // [OFF-C2]
   if (!hasScale && !offset.isZero())
-    return op->emitOpError() << "expects 'offset' only beside a scale but got "
-                             << toText(offset);
+    return op->emitOpError()
+           << "expects 'offset' only beside a scale but got " << toText(offset);
   return success();
 }
 
@@ -381,7 +383,7 @@ LogicalResult norm::reifyNamed(Operation *op, OpBuilder &builder,
       tensor::getMixedSizes(builder, op->getLoc(), op->getOperand(0));
   reified.push_back(sizes);
   for (unsigned i = 1, e = op->getNumResults(); i != e; ++i)
-    reified.push_back(llvm::map_to_vector(
-        others, [&](int64_t axis) { return sizes[axis]; }));
+    reified.push_back(
+        llvm::map_to_vector(others, [&](int64_t axis) { return sizes[axis]; }));
   return success();
 }

@@ -75,12 +75,10 @@ ParseResult RmsNormOp::parse(OpAsmParser &parser, OperationState &result) {
   auto &properties = result.getOrAddProperties<Properties>();
   ClauseParser clauses(parser, result);
   int32_t scale = 0;
-  return failure(clauses.parseOperand() ||
-                 clauses.parseScale(properties.offset, scale) ||
-                 clauses.parseStats(rmsNormStats) ||
-                 clauses.parseAxes(properties.axes) ||
-                 clauses.parseFloat("eps", properties.eps) ||
-                 clauses.parseEnd(1));
+  return failure(
+      clauses.parseOperand() || clauses.parseScale(properties.offset, scale) ||
+      clauses.parseStats(rmsNormStats) || clauses.parseAxes(properties.axes) ||
+      clauses.parseFloat("eps", properties.eps) || clauses.parseEnd(1));
 }
 
 void RmsNormOp::print(OpAsmPrinter &p) {
@@ -99,8 +97,8 @@ LogicalResult RmsNormOp::verify() {
   return failure(
       failed(verifyShape(*this, "y", getY(), shape)) ||
       failed(verifyBroadcast(*this, "scale", getScale(), getX(), getAxes())) ||
-      failed(verifyStat(*this, "rstd", getRstd(),
-                        dropAxes(shape, getAxes()))) ||
+      failed(
+          verifyStat(*this, "rstd", getRstd(), dropAxes(shape, getAxes()))) ||
       failed(verifyOffset(*this, getOffset(), bool(getScale()))) ||
       failed(verifyEps(*this, getEps())));
 }

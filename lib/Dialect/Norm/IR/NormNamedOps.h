@@ -41,9 +41,7 @@ public:
                                     unsigned operands = 1);
   /// `stats(..)` of the names `known`, in their order.
   ParseResult parseStats(ArrayRef<StringRef> known);
-  bool hasStat(StringRef name) const {
-    return llvm::is_contained(stats, name);
-  }
+  bool hasStat(StringRef name) const { return llvm::is_contained(stats, name); }
 
   ParseResult parseAxes(DenseI64ArrayAttr &axes);
   /// `keyword = 3` and `keyword = 1.0`.

@@ -83,8 +83,8 @@ static LogicalResult verifyScale(SoftmaxOp op) {
                                "attribute but got both";
   // [SM-C2]
   if (scale && !scale->isFinite())
-    return op.emitOpError() << "expects a finite 'scale' but got "
-                            << toText(*scale);
+    return op.emitOpError()
+           << "expects a finite 'scale' but got " << toText(*scale);
   return success();
 }
 
@@ -140,13 +140,13 @@ LogicalResult SoftmaxOp::verify() {
   SmallVector<int64_t> all = otherAxes(shape.size(), {});
   if (failed(verifyAxes(*this, getAxes(), shape.size())))
     return failure();
-  return failure(failed(verifyShape(*this, "y", getY(), shape)) ||
-                 failed(verifyStat(*this, "logsumexp", getLogsumexp(),
-                                   dropAxes(shape, getAxes()))) ||
-                 failed(verifyScale(*this)) ||
-                 failed(verifyBroadcast(*this, "mask", getMask(), getX(),
-                                        all)) ||
-                 failed(verifyCausal(*this)) || failed(verifyLengths(*this)));
+  return failure(
+      failed(verifyShape(*this, "y", getY(), shape)) ||
+      failed(verifyStat(*this, "logsumexp", getLogsumexp(),
+                        dropAxes(shape, getAxes()))) ||
+      failed(verifyScale(*this)) ||
+      failed(verifyBroadcast(*this, "mask", getMask(), getX(), all)) ||
+      failed(verifyCausal(*this)) || failed(verifyLengths(*this)));
 }
 
 LogicalResult
@@ -209,8 +209,8 @@ LogSumExpOp::reifyResultShapes(OpBuilder &builder,
                                ReifiedRankedShapedTypeDims &reified) {
   SmallVector<OpFoldResult> sizes =
       tensor::getMixedSizes(builder, getLoc(), getX());
-  reified.push_back(llvm::map_to_vector(
-      otherAxes(sizes.size(), getAxes()),
-      [&](int64_t axis) { return sizes[axis]; }));
+  reified.push_back(
+      llvm::map_to_vector(otherAxes(sizes.size(), getAxes()),
+                          [&](int64_t axis) { return sizes[axis]; }));
   return success();
 }

@@ -251,15 +251,17 @@ void NormFusePass::runOnOperation() {
   orders.clear();
   for (GenericOp consumer : consumers)
     orderOf(consumer);
-  for (GenericOp consumer : consumers) {
-    GenericOp fused = fuseProducers(rewriter, consumer);
-    OrderAttr order = orderOf(fused);
-    if (!order || fused.getOrder())
-      continue;
-    FailureOr<OrderAttr> natural = naturalOrder(fused);
+  for (GenericOp consumer : consumers)
+    fuseProducers(rewriter, consumer);
+  // After all fusions: a program with an order is final.
+  root->walk([&](GenericOp op) {
+    OrderAttr order = orderOf(op);
+    if (!order || op.getOrder())
+      return;
+    FailureOr<OrderAttr> natural = naturalOrder(op);
     if (failed(natural) || *natural != order)
-      fused.setOrderAttr(order);
-  }
+      op.setOrderAttr(order);
+  });
   eraseUnread(rewriter, root);
   root->walk([&](GenericOp op) { eraseUnneededDims(rewriter, op); });
   eraseUnused<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::EmptyOp,

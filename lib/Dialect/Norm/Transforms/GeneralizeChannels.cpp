@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "GeneralizeNamed.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -113,9 +112,8 @@ void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
   SmallVector<Value> results =
       normalizeByMoments(body, op, getSplitType(yType, channel, groups), scale,
                          bias, {group, group + 1}, "group_norm");
-  results[0] =
-      tensor::CollapseShapeOp::create(rewriter, loc, yType, results[0],
-                                      getSplit(yType.getRank(), channel));
+  results[0] = tensor::CollapseShapeOp::create(
+      rewriter, loc, yType, results[0], getSplit(yType.getRank(), channel));
   rewriter.replaceOp(op, results);
 }
 
@@ -142,8 +140,7 @@ void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
 static Value updateRunning(NamedBody &body, double momentum, Value value,
                            Value running, Value isEmpty) {
   Value kept = body.emit<arith::MulFOp>(running, body.constant(1 - momentum));
-  Value updated =
-      body.emit<math::FmaOp>(body.constant(momentum), value, kept);
+  Value updated = body.emit<math::FmaOp>(body.constant(momentum), value, kept);
   if (!isEmpty)
     return updated;
   return body.emit<arith::SelectOp>(isEmpty, running, updated);
@@ -169,11 +166,10 @@ static void emitTraining(NamedBody &body, BatchNormOp op,
     // Rows that are known to have elements need no choice.
     Value isEmpty;
     if (body.getStaticCount().value_or(0) == 0)
-      isEmpty =
-          body.emit<arith::CmpIOp>(arith::CmpIPredicate::eq, count,
-                                   body.constant(0, body.getI64Type()));
-    Value freedom = body.emit<arith::MaxSIOp>(
-        body.emit<arith::SubIOp>(count, one), one);
+      isEmpty = body.emit<arith::CmpIOp>(arith::CmpIPredicate::eq, count,
+                                         body.constant(0, body.getI64Type()));
+    Value freedom =
+        body.emit<arith::MaxSIOp>(body.emit<arith::SubIOp>(count, one), one);
     Value unbiased =
         body.emit<arith::DivFOp>(moments.squares, body.toFloat(freedom));
     values.push_back(updateRunning(body, momentum, moments.mean,

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "GeneralizeNamed.h"
 
 #include <limits>
@@ -95,8 +94,8 @@ static Value emitKept(NamedBody &body, SoftmaxOp op, Value scores,
   if (inputs.lengths) {
     Value length = body.readRaw(*inputs.lengths);
     Value position = body.index(op.getAxes()[0], length.getType());
-    Value isWithin = body.emit<arith::CmpIOp>(arith::CmpIPredicate::slt,
-                                              position, length);
+    Value isWithin =
+        body.emit<arith::CmpIOp>(arith::CmpIPredicate::slt, position, length);
     keep = keep ? body.emit<arith::AndIOp>(keep, isWithin) : isWithin;
   }
   if (!keep)
@@ -158,6 +157,5 @@ void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
   body.begin();
 
   Exponentials parts = emitExponentials(body, body.readX());
-  rewriter.replaceOp(op,
-                     body.finish(emitLogSumExp(body, parts), "logsumexp"));
+  rewriter.replaceOp(op, body.finish(emitLogSumExp(body, parts), "logsumexp"));
 }

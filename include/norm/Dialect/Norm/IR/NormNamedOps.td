@@ -87,7 +87,8 @@ def Norm_RmsNormOp : Norm_NamedOp<"rms_norm"> {
     %y = norm.rms_norm %x scale(%w, offset = 1.0) axes = [1] eps = 1.0e-6
         : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
     %q = norm.rms_norm %p scale(%u) axes = [3] eps = 1.0e-6
-        : tensor<?x?x32x128xbf16>, tensor<32x128xbf16> -> tensor<?x?x32x128xbf16>
+        : tensor<?x?x32x128xbf16>, tensor<32x128xbf16>
+          -> tensor<?x?x32x128xbf16>
     ```
   }];
   let arguments = (ins Norm_FloatTensor:$x, Optional<Norm_FloatTensor>:$scale,
@@ -143,16 +144,16 @@ def Norm_SoftmaxOp : Norm_NamedOp<"softmax", [AttrSizedOperandSegments]> {
     multiply-add.
 
     `causal` takes one normalized axis, that of the keys; the axis before it is
-    that of the queries. Of S keys, query `q` takes the keys `k <= q + d`. `d` is
-    `diagonal` (0 if not given) with `causal` or `causal = upper_left`, as in
-    `torch.tril(diagonal = d)`, whatever the extents; and `S - Q + diagonal`, for
-    Q queries, with `causal = lower_right`, so that the last query takes all
+    that of the queries. Of S keys, query `q` takes those with `k <= q + d`. `d`
+    is `diagonal` (0 if not given) with `causal` or `causal = upper_left`, as in
+    `torch.tril(diagonal = d)`, whatever the extents; and `S - Q + diagonal`,
+    for Q queries, with `causal = lower_right`, so that the last query takes all
     keys.
 
     `lengths(%n)` takes one normalized axis too: of the row at a position of the
     leading axes, the first `n` elements there. `%n` has the extents of one or
-    more leading axes of `x`. A length below 0 counts as 0, one beyond the extent
-    leaves nothing out.
+    more leading axes of `x`. A length below 0 counts as 0, one beyond the
+    extent leaves nothing out.
 
     `stats(logsumexp)` returns `log(sum(exp(v)))` by row, as `norm.logsumexp`.
 
@@ -266,8 +267,8 @@ def Norm_InstanceNormOp : Norm_NamedOp<"instance_norm",
   let summary = "instance normalization";
   let description = [{
     A row is the elements of one sample and one channel over all of space:
-    `norm.group_norm` with one channel per group. `stats(mean, rstd)` returns the
-    statistics, of samples by channels.
+    `norm.group_norm` with one channel per group. `stats(mean, rstd)` returns
+    the statistics, of samples by channels.
 
     Example:
 
@@ -303,8 +304,9 @@ def Norm_BatchNormOp : Norm_NamedOp<"batch_norm", [AttrSizedOperandSegments,
         running_var'  = momentum * M2 / max(N - 1, 1)
                         + (1 - momentum) * running_var
 
-    with `M2 = sum((x - mean)^2)`. `momentum` and `1 - momentum` are rounded once
-    to the type of the arithmetic, and a sum is one fused multiply-add. Without
+    with `M2 = sum((x - mean)^2)`. `momentum` and `1 - momentum` are rounded
+    once to the type of the arithmetic, and a sum is one fused multiply-add.
+    Without
     elements, the running statistics are returned as they are. Results come in
     the order `y`, running mean, running variance, `stats(mean, rstd)` of the
     batch; all but `y` have the extent C.
