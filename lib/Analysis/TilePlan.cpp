@@ -134,32 +134,50 @@ static constexpr int64_t residentCtas = 264;
 /// Bytes that a thread holds at most, across memory.
 static constexpr int64_t heldAcross = 256;
 
-/// Across memory on a GPU: the lanes of a row are threads, a CTA takes about 16
-/// chunks of neighbours.
+/// Sets the positions of a CTA: about 20 chunks, whole groups of inner columns
+/// and whole warps. False where no number of them is possible with the
+/// schedule's threads and vector.
+static bool setPositions(Schedule &s, const ProgramFacts &facts) {
+  int64_t unit = tileUnit(facts.inner, s.vector);
+  int64_t wanted = std::max<int64_t>(1, 20 * s.vector / unit);
+  if (facts.positions >= 0)
+    wanted = std::clamp<int64_t>(llvm::divideCeil(facts.positions, unit), 1,
+                                 wanted);
+  for (int64_t units = wanted;; ++units) {
+    s.rowsPerCta = units * unit;
+    int64_t block = s.threads * s.rowsPerCta / s.vector;
+    if (s.rowsPerCta > 1024 || block > 1024 ||
+        exchangeBytesAcross(s, facts) > maxStaticShared)
+      return false;
+    if (block % 32 == 0)
+      return true;
+  }
+}
+
+/// Across memory on a GPU: the lanes of a row are threads.
 static Schedule chooseAcross(const ProgramFacts &facts) {
   Schedule schedule;
   schedule.prefetch = false;
-  schedule.threads = facts.lanes;
   int64_t walked = facts.walked();
+  int64_t most = facts.lanes;
   if (walked >= 0)
-    while (schedule.threads > 1 && schedule.threads * facts.leaf / 2 >= walked)
-      schedule.threads /= 2;
+    while (most > 1 && most * facts.leaf / 2 >= walked)
+      most /= 2;
   int64_t chunk = std::max<int64_t>(1, 16 / facts.narrowest);
-  while (facts.run % chunk || tileUnit(facts.inner, chunk) > 64 * chunk)
+  while (facts.run % chunk)
     chunk /= 2;
-  schedule.vector = chunk;
-  int64_t unit = tileUnit(facts.inner, chunk);
-  int64_t chunks = std::max<int64_t>(1, 20 * chunk / unit);
-  if (facts.positions >= 0)
-    chunks = std::clamp<int64_t>(llvm::divideCeil(facts.positions, unit), 1,
-                                 chunks);
-  // Whole warps.
-  while (chunks * unit / chunk * schedule.threads % 32)
-    ++chunks;
-  schedule.rowsPerCta = chunks * unit;
-  while (schedule.threads > 1 &&
-         exchangeBytesAcross(schedule, facts) > maxStaticShared)
-    schedule.threads /= 2;
+  // Wide accesses first, then many threads.
+  auto find = [&] {
+    for (; chunk >= 1; chunk /= 2)
+      for (int64_t threads = most; threads >= 1; threads /= 2) {
+        schedule.vector = chunk;
+        schedule.threads = threads;
+        if (setPositions(schedule, facts))
+          return;
+      }
+  };
+  find();
+  chunk = schedule.vector;
   schedule.residency = Residency::Stream;
   schedule.split = 0;
   if (walked < 0)
