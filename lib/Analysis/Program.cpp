@@ -14,8 +14,46 @@
 using namespace mlir;
 using namespace mlir::norm;
 
+static bool isOne(GenericOp op, unsigned dim) {
+  return op.getExtents()[dim] == 1;
+}
+
+/// The dims that a map walks and that have more than one element, outermost
+/// first.
+static SmallVector<unsigned> walkedBy(GenericOp op, AffineMap map) {
+  SmallVector<unsigned> dims;
+  for (AffineExpr expr : map.getResults())
+    if (auto dim = dyn_cast<AffineDimExpr>(expr); dim &&
+                                                  !isOne(op, dim.getPosition()))
+      dims.push_back(dim.getPosition());
+  return dims;
+}
+
+/// The map of the first of the inputs that are used with the most dims, or of
+/// an output: how the program's data lies in memory.
+static AffineMap leadingMap(GenericOp op) {
+  AffineMap best;
+  size_t most = 0;
+  unsigned numInputs = op.getInputs().size();
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    bool isInput = number < numInputs;
+    if (!isa<ShapedType>(operand.get().getType()) ||
+        (isInput && op.getBlock()->getArgument(number).use_empty()))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    size_t count = walkedBy(op, map).size();
+    if (best && count <= most)
+      continue;
+    best = map;
+    most = count;
+  }
+  return best;
+}
+
 /// How many trailing dims are columns where no reduction tells: the fewest with
-/// which every operand has all dims, all row dims or all column dims, else one.
+/// which every operand has all dims, all row dims or all column dims; 0 if there
+/// is no such number.
 static unsigned countColumnDims(GenericOp op) {
   unsigned numDims = op.getNumDims();
   auto fits = [&](AffineMap map, unsigned columns) {
@@ -37,86 +75,76 @@ static unsigned countColumnDims(GenericOp op) {
                  fits(op.getMatchingIndexingMap(&operand), columns);
         }))
       return columns;
-  return 1;
+  return 0;
 }
 
-/// The dims that the reductions are over; trailing ones where there is none.
-static FailureOr<uint64_t> findColumnDims(GenericOp op) {
+/// The dims that the reductions are over; where there is none, some that lie
+/// next to each other in memory.
+static FailureOr<uint64_t> findColumnDims(GenericOp op,
+                                          bool isDiagnosed = true) {
   uint64_t mask = 0;
   for (auto reduce : op.getBody().getOps<ReduceOp>()) {
     uint64_t dims = 0;
     for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>())
       dims |= uint64_t(1) << *op.getDimNumber(name);
-    if (mask && mask != dims)
-      return reduce.emitOpError(
-          "expects all reductions of a program over the same dims");
+    if (mask && mask != dims) {
+      if (isDiagnosed)
+        reduce.emitOpError(
+            "expects all reductions of a program over the same dims");
+      return failure();
+    }
     mask = dims;
   }
   unsigned numDims = op.getNumDims();
-  if (!mask && numDims) {
-    unsigned columns = countColumnDims(op);
-    mask = ((uint64_t(1) << columns) - 1) << (numDims - columns);
-  }
-  // The column dims are the last ones.
-  unsigned count = llvm::popcount(mask);
-  uint64_t trailing = llvm::maskTrailingOnes<uint64_t>(count);
-  if (count != 0)
-    trailing <<= numDims - count;
-  if (mask != trailing)
-    return op.emitOpError("expects reductions over the trailing dims, but dim '")
-           << op.getDimName(llvm::countr_zero(mask)) << "' is not among them";
-  return mask;
-}
-
-static FailureOr<Access> classify(GenericOp op, OpOperand &operand,
-                                  unsigned numRowDims) {
-  AffineMap map = op.getMatchingIndexingMap(&operand);
-  if (!isa<ShapedType>(operand.get().getType()))
-    return Access::Scalar;
-  SmallVector<unsigned> dims;
-  for (AffineExpr expr : map.getResults()) {
-    auto dim = dyn_cast<AffineDimExpr>(expr);
-    if (!dim)
-      return op.emitOpError() << "expects no axis of size 1 in the map of "
-                                 "operand #"
-                              << operand.getOperandNumber() << " of a kernel";
-    dims.push_back(dim.getPosition());
-  }
-  auto isRange = [&](unsigned begin, unsigned end) {
-    if (dims.size() != end - begin)
-      return false;
-    for (auto [i, dim] : llvm::enumerate(dims))
-      if (dim != begin + i)
-        return false;
-    return true;
-  };
-  unsigned numDims = op.getNumDims();
-  if (isRange(0, numDims))
-    return Access::Full;
-  if (isRange(numRowDims, numDims))
-    return Access::Column;
-  if (isRange(0, numRowDims))
-    return Access::Row;
-  return op.emitOpError() << "expects operand #" << operand.getOperandNumber()
-                          << " of a kernel to have all dims, all row dims or "
-                             "all column dims, in order";
+  if (mask || numDims == 0)
+    return mask;
+  if (unsigned columns = countColumnDims(op))
+    return ((uint64_t(1) << columns) - 1) << (numDims - columns);
+  // Stores next to each other matter most.
+  AffineMap map = op.getMap(op.getInputs().size());
+  SmallVector<unsigned> dims = walkedBy(op, map);
+  return uint64_t(1) << (dims.empty() ? numDims - 1 : dims.back());
 }
 
 /// Number of columns, -1 where known at launch only.
-static FailureOr<int64_t> countColumns(GenericOp op, unsigned numRowDims) {
-  SmallVector<int64_t> extents = op.getExtents();
-  ArrayRef<int64_t> columnExtents = ArrayRef(extents).drop_front(numRowDims);
-  if (llvm::is_contained(columnExtents, ShapedType::kDynamic))
-    return -1;
-  if (llvm::is_contained(columnExtents, 0))
-    return 0;
+static FailureOr<int64_t> countColumns(GenericOp op, uint64_t columnMask) {
   int64_t columns = 1;
-  for (int64_t extent : columnExtents)
-    if (llvm::MulOverflow(columns, extent, columns) ||
-        columns > ::norm::maxColumns)
-      return op.emitOpError() << "expects at most " << ::norm::maxColumns
-                              << " columns";
+  SmallVector<int64_t> extents = op.getExtents();
+  for (auto [dim, extent] : llvm::enumerate(extents))
+    if (columnMask >> dim & 1 && extent == 0)
+      return 0;
+  for (auto [dim, extent] : llvm::enumerate(extents)) {
+    if (!(columnMask >> dim & 1))
+      continue;
+    if (columns < 0 || ShapedType::isDynamic(extent)) {
+      columns = -1;
+      continue;
+    }
+    bool overflows = llvm::MulOverflow(columns, extent, columns);
+    if (overflows || columns > ::norm::maxColumns) {
+      InFlightDiagnostic diag = op.emitOpError()
+                                << "expects at most " << ::norm::maxColumns
+                                << " columns but got ";
+      return overflows ? diag << "more than 2^63" : diag << columns;
+    }
+  }
   return columns;
+}
+
+/// Dims of a mask that have more than one element, or its last one.
+static SmallVector<unsigned> dimsOf(GenericOp op, uint64_t mask) {
+  SmallVector<unsigned> dims;
+  unsigned last = 0;
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim) {
+    if (!(mask >> dim & 1))
+      continue;
+    last = dim;
+    if (!isOne(op, dim))
+      dims.push_back(dim);
+  }
+  if (dims.empty() && mask)
+    dims.push_back(last);
+  return dims;
 }
 
 /// Checks the ops of the body that not every target can run on whole chunks.
@@ -143,32 +171,86 @@ static LogicalResult checkBody(const Program &program) {
   return success();
 }
 
+void Program::setAccesses() {
+  uint64_t rowMask = 0;
+  for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
+    if (!(walkedMask >> dim & 1))
+      rowMask |= uint64_t(1) << dim;
+  for (OpOperand &operand : op->getOpOperands()) {
+    uint64_t dims = 0;
+    if (isa<ShapedType>(operand.get().getType()))
+      for (AffineExpr expr : op.getMatchingIndexingMap(&operand).getResults())
+        if (auto dim = dyn_cast<AffineDimExpr>(expr))
+          dims |= uint64_t(1) << dim.getPosition();
+    bool hasRows = dims & rowMask, hasColumns = dims & walkedMask;
+    accesses.push_back(hasColumns ? hasRows ? Access::Full : Access::Column
+                       : isa<ShapedType>(operand.get().getType())
+                           ? Access::Row
+                           : Access::Scalar);
+  }
+}
+
+/// Each element of an output is written once: it has all the dims on which what
+/// is written can differ.
+LogicalResult Program::checkOutputs() const {
+  GenericOp generic = op;
+  for (auto [i, output] : llvm::enumerate(generic.getOutputs())) {
+    unsigned number = generic.getInputs().size() + i;
+    SmallVector<unsigned> has = walkedBy(generic, generic.getMap(number));
+    bool isWalked = accesses[number] != Access::Row;
+    for (unsigned dim = 0; dim < generic.getNumDims(); ++dim) {
+      if (isOne(generic, dim) || llvm::is_contained(has, dim))
+        continue;
+      if (!isColumnDim(dim))
+        return generic.emitOpError()
+               << "expects output #" << i << " of a kernel to have row dim '"
+               << generic.getDimName(dim) << "'";
+      if (isWalked)
+        return generic.emitOpError()
+               << "expects output #" << i
+               << " of a kernel to have all column dims or none, but '"
+               << generic.getDimName(dim) << "' is missing";
+    }
+  }
+  return success();
+}
+
 FailureOr<Program> Program::analyze(GenericOp op) {
   Program program;
   program.op = op;
   FailureOr<uint64_t> mask = findColumnDims(op);
   if (failed(mask))
     return failure();
-  program.columnMask = *mask;
-  program.numRowDims = op.getNumDims() - llvm::popcount(*mask);
+  program.columnMask = program.walkedMask = *mask;
+  uint64_t all = llvm::maskTrailingOnes<uint64_t>(op.getNumDims());
+  program.rowDims = dimsOf(op, all & ~*mask);
+  program.columnDims = dimsOf(op, *mask);
   program.supports = op.computeSupports();
 
-  FailureOr<int64_t> columns = countColumns(op, program.numRowDims);
-  if (failed(columns) || failed(checkBody(program)))
+  FailureOr<int64_t> columns = countColumns(op, *mask);
+  if (failed(columns))
     return failure();
   program.columns = *columns;
-  for (OpOperand &operand : op->getOpOperands()) {
-    FailureOr<Access> access = classify(op, operand, program.numRowDims);
-    if (failed(access))
-      return failure();
-    program.accesses.push_back(*access);
+  if (std::optional<OrderAttr> order = op.getOrder())
+    program.order = *order;
+  else if (FailureOr<OrderAttr> natural = naturalOrder(op); succeeded(natural))
+    program.order = *natural;
+  else
+    return failure();
+  if (program.order.getInner() > 1) {
+    unsigned last = program.columnDims.back();
+    if (op.getExtents()[last] != program.order.getInner())
+      return op.emitOpError()
+             << "expects dim '" << op.getDimName(last)
+             << "' to have the order's " << program.order.getInner()
+             << " inner columns";
+    program.walkedMask &= ~(uint64_t(1) << last);
   }
-  for (auto [i, output] : llvm::enumerate(op.getOutputs())) {
-    Access access = program.accesses[op.getInputs().size() + i];
-    if (access == Access::Column && program.numRowDims != 0)
-      return op.emitOpError() << "expects output #" << i
-                              << " of a kernel to have the row dims";
-  }
+  if (failed(checkBody(program)))
+    return failure();
+  program.setAccesses();
+  if (failed(program.checkOutputs()))
+    return failure();
 
   for (Operation &inner : *op.getBlock()) {
     unsigned phase = 0;
@@ -334,12 +416,16 @@ int64_t mlir::norm::stateBytes(ReduceKind kind, Type type) {
   return (kind == ReduceKind::MaxExpSum ? 2 : 1) * bytesOf(type);
 }
 
-int64_t mlir::norm::naturalLeaf(GenericOp program) {
+/// Columns per leaf along memory.
+static int64_t naturalLeaf(GenericOp program) {
   // Of what is read: other operands don't change a row's sums.
   int64_t narrowest = 0;
   for (BlockArgument arg : program.getBlock()->getArguments()) {
-    if (program.getMap(arg.getArgNumber()).getNumResults() !=
-            program.getNumDims() ||
+    AffineMap map = program.getMap(arg.getArgNumber());
+    unsigned numDims = 0;
+    for (unsigned dim = 0; dim < program.getNumDims(); ++dim)
+      numDims += isOne(program, dim) || map.isFunctionOfDim(dim);
+    if (numDims != program.getNumDims() || map.getNumResults() == 0 ||
         arg.use_empty())
       continue;
     int64_t bytes = bytesOf(arg.getType());
@@ -348,16 +434,70 @@ int64_t mlir::norm::naturalLeaf(GenericOp program) {
   return ::norm::leafFor(narrowest ? narrowest : 4);
 }
 
+/// How many columns of a row lie next to each other where other rows follow, 1
+/// where none do; 0 for an order along memory.
+static int64_t innerColumns(GenericOp program, uint64_t columnMask) {
+  // More than this are worth accesses of their own.
+  constexpr int64_t mostInner = 48;
+  AffineMap map = leadingMap(program);
+  if (!map || program.getBody().getOps<ReduceOp>().empty())
+    return 0;
+  SmallVector<unsigned> dims = walkedBy(program, map);
+  if (dims.empty())
+    return 0;
+  auto isColumn = [&](unsigned dim) { return columnMask >> dim & 1; };
+  unsigned last = dims.pop_back_val();
+  if (!isColumn(last))
+    return llvm::any_of(dims, isColumn) ? 1 : 0;
+  // Channels of a group: [..., columns, ..., rows, columns].
+  SmallVector<unsigned> columns = dimsOf(program, columnMask);
+  int64_t extent = program.getExtents()[last];
+  if (dims.empty() || isColumn(dims.back()) || columns.back() != last ||
+      columns.size() < 2 || ShapedType::isDynamic(extent) ||
+      extent > mostInner)
+    return 0;
+  return extent;
+}
+
+FailureOr<OrderAttr> mlir::norm::naturalOrder(GenericOp program) {
+  FailureOr<uint64_t> columns = findColumnDims(program, /*isDiagnosed=*/false);
+  if (failed(columns))
+    return failure();
+  MLIRContext *context = program.getContext();
+  if (int64_t inner = innerColumns(program, *columns))
+    return OrderAttr::get(context, ::norm::leafAcross, ::norm::lanesAcross,
+                          inner);
+  return OrderAttr::get(context, naturalLeaf(program), 1024, 0);
+}
+
+/// Neighbours in memory that a thread can take together, across memory: the
+/// positions' dims that follow each other in the leading operand.
+static int64_t runAcross(const Program &program) {
+  GenericOp generic = program.op;
+  SmallVector<unsigned> positions = program.rowDims;
+  if (program.order.getInner() > 1)
+    positions.push_back(program.columnDims.back());
+  SmallVector<unsigned> walked = walkedBy(generic, leadingMap(generic));
+  SmallVector<int64_t> extents = generic.getExtents();
+  int64_t run = 1;
+  while (!positions.empty() && !walked.empty() &&
+         positions.back() == walked.back()) {
+    int64_t extent = extents[positions.back()];
+    if (ShapedType::isDynamic(extent))
+      return run;
+    run *= extent;
+    positions.pop_back();
+    walked.pop_back();
+  }
+  return run;
+}
+
 ::norm::ProgramFacts Program::facts() const {
   ::norm::ProgramFacts facts;
   facts.columns = columns;
   facts.phases = numExchanges + 1;
-  GenericOp generic = op;
-  facts.leaf = naturalLeaf(generic);
-  if (std::optional<OrderAttr> order = generic.getOrder()) {
-    facts.leaf = order->getLeaf();
-    facts.lanes = order->getLanes();
-  }
+  facts.leaf = order.getLeaf();
+  facts.lanes = order.getLanes();
   facts.heldBytes = facts.slotBytes = facts.stateBytes = 0;
   for (unsigned phase = 0; phase < std::max(numExchanges, 1u); ++phase) {
     int64_t bytes = 0;
@@ -366,8 +506,47 @@ int64_t mlir::norm::naturalLeaf(GenericOp program) {
     facts.heldBytes = std::max(facts.heldBytes, bytes);
     facts.slotBytes += bytes;
   }
+  GenericOp generic = op;
   for (auto reduce : generic.getBody().getOps<ReduceOp>())
     facts.stateBytes +=
         mlir::norm::stateBytes(reduce.getKind(), reduce.getValue().getType());
+  facts.inner = order.getInner();
+  if (!order.isAcross())
+    return facts;
+  facts.narrowest = 16 / naturalLeaf(generic);
+  facts.run = runAcross(*this);
+  facts.positions = facts.inner;
+  SmallVector<int64_t> extents = generic.getExtents();
+  for (unsigned dim : rowDims)
+    facts.positions = facts.positions < 0 || ShapedType::isDynamic(extents[dim])
+                          ? -1
+                          : facts.positions * extents[dim];
   return facts;
+}
+
+static_assert(static_cast<int>(Residency::Registers) ==
+                  static_cast<int>(::norm::Residency::Registers) &&
+              static_cast<int>(Residency::Shared) ==
+                  static_cast<int>(::norm::Residency::Shared) &&
+              static_cast<int>(Residency::Stream) ==
+                  static_cast<int>(::norm::Residency::Stream));
+
+::norm::Schedule mlir::norm::toSchedule(ScheduleAttr attr) {
+  ::norm::Schedule schedule;
+  schedule.threads = attr.getThreads();
+  schedule.rowsPerCta = attr.getRowsPerCta();
+  schedule.residency = static_cast<::norm::Residency>(attr.getResidency());
+  schedule.prefetch = attr.getPrefetch();
+  schedule.vector = attr.getVector();
+  schedule.maxRegisters = attr.getMaxRegisters();
+  schedule.split = attr.getSplit();
+  return schedule;
+}
+
+ScheduleAttr mlir::norm::toAttribute(MLIRContext *context,
+                                     const ::norm::Schedule &schedule) {
+  return ScheduleAttr::get(
+      context, schedule.threads, schedule.rowsPerCta,
+      static_cast<Residency>(schedule.residency), schedule.prefetch,
+      schedule.vector, schedule.maxRegisters, schedule.split);
 }

@@ -13,6 +13,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 using namespace norm;
 
 //===----------------------------------------------------------------------===//
@@ -85,6 +87,18 @@ bool TilePlan::hasPartialChunk() const {
 /// registers.
 static constexpr int64_t maxStepsInRegisters = 32;
 
+int64_t norm::countSlices(int64_t walked) {
+  return std::clamp<int64_t>(
+      llvm::bit_floor<uint64_t>(std::max<int64_t>(walked, 1) / columnsPerSlice),
+      1, maxSlices);
+}
+
+int64_t norm::sliceSize(int64_t walked) {
+  return llvm::alignTo(llvm::divideCeil(std::max<int64_t>(walked, 1),
+                                        countSlices(walked)),
+                       leafAcross * lanesAcross);
+}
+
 /// Bytes of shared memory in which the warps of a CTA meet; at most.
 static int64_t exchangeBytes(const Schedule &s, const ProgramFacts &facts) {
   return s.threads <= 32 ? 0 : s.threads * s.rowsPerCta * facts.stateBytes;
@@ -101,6 +115,110 @@ int64_t norm::leafFor(int64_t bytes) {
   return bytes <= 0 ? 1 : std::max<int64_t>(1, 16 / bytes);
 }
 
+/// The least common multiple of what a chunk must hold and `size` is a multiple
+/// of whole groups of inner columns.
+static int64_t tileUnit(int64_t inner, int64_t size) {
+  return std::lcm(inner, size);
+}
+
+/// Bytes of shared memory in which the lanes of a CTA's rows meet.
+static int64_t exchangeBytesAcross(const Schedule &s,
+                                   const ProgramFacts &facts) {
+  return (s.threads * s.rowsPerCta + s.rowsPerCta / facts.inner) *
+         facts.stateBytes;
+}
+
+/// CTAs that the model takes for resident: two on each SM of the chips it was
+/// measured on.
+static constexpr int64_t residentCtas = 264;
+/// Bytes that a thread holds at most, across memory.
+static constexpr int64_t heldAcross = 256;
+
+/// Sets the positions of a CTA: about 20 chunks, whole groups of inner columns
+/// and whole warps. False where no number of them is possible with the
+/// schedule's threads and vector.
+static bool setPositions(Schedule &s, const ProgramFacts &facts) {
+  int64_t unit = tileUnit(facts.inner, s.vector);
+  int64_t wanted = std::max<int64_t>(1, 20 * s.vector / unit);
+  if (facts.positions >= 0)
+    wanted = std::clamp<int64_t>(llvm::divideCeil(facts.positions, unit), 1,
+                                 wanted);
+  for (int64_t units = wanted;; ++units) {
+    s.rowsPerCta = units * unit;
+    int64_t block = s.threads * s.rowsPerCta / s.vector;
+    if (s.rowsPerCta > 1024 || block > 1024 ||
+        exchangeBytesAcross(s, facts) > maxStaticShared)
+      return false;
+    if (block % 32 == 0)
+      return true;
+  }
+}
+
+/// Across memory on a GPU: the lanes of a row are threads.
+static Schedule chooseAcross(const ProgramFacts &facts) {
+  Schedule schedule;
+  schedule.prefetch = false;
+  int64_t walked = facts.walked();
+  int64_t most = facts.lanes;
+  if (walked >= 0)
+    while (most > 1 && most * facts.leaf / 2 >= walked)
+      most /= 2;
+  int64_t chunk = std::max<int64_t>(1, 16 / facts.narrowest);
+  while (facts.run % chunk)
+    chunk /= 2;
+  // Wide accesses first, then many threads.
+  auto find = [&] {
+    for (; chunk >= 1; chunk /= 2)
+      for (int64_t threads = most; threads >= 1; threads /= 2) {
+        schedule.vector = chunk;
+        schedule.threads = threads;
+        if (setPositions(schedule, facts))
+          return;
+      }
+  };
+  find();
+  chunk = schedule.vector;
+  schedule.residency = Residency::Stream;
+  schedule.split = 0;
+  if (walked < 0)
+    return schedule;
+  int64_t slices = countSlices(walked);
+  if (slices == 1)
+    schedule.split = 1;
+  if (facts.positions < 0 || facts.phases == 1)
+    return schedule;
+  // As many CTAs as run at once; each holds its slices.
+  int64_t tiles = llvm::divideCeil(facts.positions, schedule.rowsPerCta);
+  int64_t split = slices;
+  while (split > 1 && tiles * split > residentCtas)
+    split /= 2;
+  int64_t steps = slices / split * sliceSize(walked) / schedule.threads;
+  if (steps * chunk * facts.heldBytes > heldAcross ||
+      walked != slices * sliceSize(walked))
+    return schedule;
+  schedule.residency = Residency::Registers;
+  schedule.split = split;
+  return schedule;
+}
+
+/// Across memory on the host: a chunk is a vector of whole groups.
+static Schedule chooseHostAcross(const ProgramFacts &facts,
+                                 const TargetLimits &limits) {
+  Schedule schedule;
+  schedule.residency = Residency::Stream;
+  schedule.prefetch = false;
+  int64_t lanes = limits.vectorBytes / 4;
+  schedule.vector = facts.inner;
+  while (schedule.vector + facts.inner <= lanes &&
+         facts.run % (schedule.vector + facts.inner) == 0)
+    schedule.vector += facts.inner;
+  if (facts.inner == 1)
+    for (schedule.vector = lanes; facts.run % schedule.vector;)
+      schedule.vector /= 2;
+  schedule.rowsPerCta = schedule.vector;
+  return schedule;
+}
+
 /// The most threads per row whose exchanges fit into static shared memory.
 static int64_t threadsForExchange(const ProgramFacts &facts) {
   // A CTA has 128 threads at least, and a row of one warp exchanges nothing
@@ -113,6 +231,8 @@ static int64_t threadsForExchange(const ProgramFacts &facts) {
 
 static Schedule chooseHostSchedule(const ProgramFacts &facts,
                                    const TargetLimits &limits) {
+  if (facts.inner)
+    return chooseHostAcross(facts, limits);
   Schedule schedule;
   schedule.residency = Residency::Stream;
   // Two vectors of f32 lanes in flight; a row of few leaves needs fewer.
@@ -131,6 +251,8 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
                               const TargetLimits &limits) {
   if (limits.isHost)
     return chooseHostSchedule(facts, limits);
+  if (facts.inner)
+    return chooseAcross(facts);
   Schedule schedule;
   if (facts.columns < 0) {
     schedule.threads =
@@ -211,6 +333,8 @@ std::string norm::toString(const Schedule &s) {
           .str();
   if (s.maxRegisters)
     text += llvm::formatv(",max_registers={0}", s.maxRegisters).str();
+  if (s.split != 1)
+    text += llvm::formatv(",split={0}", s.split).str();
   return text;
 }
 
@@ -247,10 +371,12 @@ static llvm::Error setField(Schedule &schedule, llvm::StringRef key,
                        .Case("rows_per_cta", &schedule.rowsPerCta)
                        .Case("vector", &schedule.vector)
                        .Case("max_registers", &schedule.maxRegisters)
+                       .Case("split", &schedule.split)
                        .Default(nullptr);
   if (!field)
     return makeError("expects a field of the schedule (threads, rows_per_cta, "
-                     "residency, prefetch, vector, max_registers) but got "
+                     "residency, prefetch, vector, max_registers, split) but "
+                     "got "
                      "'{0}'",
                      key);
   if (value.getAsInteger(10, *field))
@@ -280,9 +406,78 @@ llvm::Error norm::overrideSchedule(Schedule &schedule, llvm::StringRef text) {
   return llvm::Error::success();
 }
 
+/// Of an order across memory.
+static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
+                               const TargetLimits &limits,
+                               llvm::StringRef target) {
+  if (s.vector < 1 || facts.run % s.vector != 0)
+    return makeError("expects 'vector' to divide the {0} neighbours in memory "
+                     "but got {1}",
+                     facts.run, s.vector);
+  if (limits.isHost) {
+    if (s.threads != 1 || s.rowsPerCta != s.vector ||
+        s.vector % facts.inner != 0)
+      return makeError("expects one thread, and whole groups of {0} as vector "
+                       "and 'rows_per_cta', but got {1}, {2} and {3}",
+                       facts.inner, s.threads, s.vector, s.rowsPerCta);
+    return llvm::Error::success();
+  }
+  if (s.threads < 1 || s.threads > facts.lanes ||
+      !llvm::isPowerOf2_64(s.threads))
+    return makeError("expects 'threads' to be a power of two from 1 to {0} but "
+                     "got {1}",
+                     facts.lanes, s.threads);
+  if (!llvm::isPowerOf2_64(s.vector) || s.vector > 16)
+    return makeError("expects 'vector' to be a power of two up to 16 but got "
+                     "{0}",
+                     s.vector);
+  if (s.rowsPerCta % tileUnit(facts.inner, s.vector) != 0 ||
+      s.rowsPerCta < 1 || s.rowsPerCta > 1024)
+    return makeError("expects 'rows_per_cta' to be a multiple of {0} up to "
+                     "1024 but got {1}",
+                     tileUnit(facts.inner, s.vector), s.rowsPerCta);
+  int64_t block = s.threads * s.rowsPerCta / s.vector;
+  if (block > 1024 || block % 32 != 0)
+    return makeError("expects whole warps, up to 1024 threads, but got {0}",
+                     block);
+  if (int64_t bytes = exchangeBytesAcross(s, facts); bytes > maxStaticShared)
+    return makeError("schedule needs {0} bytes of static shared memory per CTA "
+                     "but {1} allows {2}",
+                     bytes, target, maxStaticShared);
+  int64_t walked = facts.walked();
+  if (s.split < 0 || s.split > maxSlices ||
+      (s.split > 0 && !llvm::isPowerOf2_64(s.split)) ||
+      (s.split > 1 && (walked < 0 || s.split > countSlices(walked))))
+    return makeError("expects 'split' to be 0 or a power of two, at most the "
+                     "row's {0} slices, but got {1}",
+                     walked < 0 ? 1 : countSlices(walked), s.split);
+  if (s.residency == Residency::Stream)
+    return llvm::Error::success();
+  if (s.residency == Residency::Shared || walked < 0 || s.split == 0 ||
+      walked != countSlices(walked) * sliceSize(walked))
+    return makeError("expects residency stream, or registers with a split and "
+                     "whole slices of static columns, but got {0}",
+                     toString(s.residency));
+  int64_t steps =
+      countSlices(walked) / s.split * sliceSize(walked) / s.threads;
+  if (steps > 128)
+    return makeError("schedule needs {0} chunks per thread in registers but at "
+                     "most 128 are allowed",
+                     steps);
+  return llvm::Error::success();
+}
+
 llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
                                 const TargetLimits &limits,
                                 llvm::StringRef target) {
+  if (s.maxRegisters < 0 || s.maxRegisters > 255)
+    return makeError("expects 'max_registers' from 0 to 255 but got {0}",
+                     s.maxRegisters);
+  if (facts.inner)
+    return checkAcross(s, facts, limits, target);
+  if (s.split != 1)
+    return makeError("expects 'split' to be 1 along memory but got {0}",
+                     s.split);
   auto isPowerOf2 = [](int64_t v) { return v > 0 && llvm::isPowerOf2_64(v); };
   if (!isPowerOf2(s.threads) || s.threads > 1024)
     return makeError("expects 'threads' to be a power of two from 1 to 1024 "
@@ -296,9 +491,6 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
   if (s.rowsPerCta < 1 || s.rowsPerCta > 1024 || s.threads * s.rowsPerCta > 1024)
     return makeError("expects at most 1024 threads per CTA but got {0} x {1}",
                      s.threads, s.rowsPerCta);
-  if (s.maxRegisters < 0 || s.maxRegisters > 255)
-    return makeError("expects 'max_registers' from 0 to 255 but got {0}",
-                     s.maxRegisters);
   if (limits.isHost) {
     if (s.threads != 1 || s.rowsPerCta != 1)
       return makeError("expects 'threads' and 'rows_per_cta' to be 1 on the "

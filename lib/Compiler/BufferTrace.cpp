@@ -12,129 +12,59 @@
 using namespace mlir;
 using namespace ::norm;
 
-std::optional<unsigned> BufferTrace::strideDim(unsigned axis) const {
-  auto type = dyn_cast<MemRefType>(base.getType());
-  if (!type || type.getRank() == 0 || parts[axis].step == 0)
-    return std::nullopt;
-  if (axes[axis].empty())
-    return 0;
-  // Stepping along collapsed dims steps along the innermost one. One of extent
-  // 1 may have any stride.
-  for (unsigned dim : llvm::reverse(axes[axis]))
-    if (type.getDimSize(dim) != 1)
-      return dim;
-  return axes[axis].back();
-}
-
-/// Puts an axis right within another; `extent` is that of the inner one.
-static void appendAxis(std::vector<unsigned> &dims, BufferTrace::Part &part,
-                       ArrayRef<unsigned> inner,
-                       const BufferTrace::Part &innerPart, int64_t extent) {
-  if (inner.empty())
-    return;
-  if (dims.empty()) {
-    dims = inner;
-    part = innerPart;
-    return;
-  }
-  // Two parts of one dim, put together again.
-  bool adjacent = ArrayRef(dims) == inner && ShapedType::isStatic(extent) &&
-                  part.step != 0 && part.step == innerPart.step * extent;
-  if (adjacent) {
-    part.step = innerPart.step;
-    part.divisor = std::max<int64_t>(part.divisor / extent, 1);
-    return;
-  }
-  dims.insert(dims.end(), inner.begin(), inner.end());
-  part.isWhole &= innerPart.isWhole;
-  part.step = innerPart.step;
-  part.divisor *= innerPart.divisor;
-}
+using Axis = BufferTrace::Axis;
 
 /// Of the trace of `collapse`'s source, that of its result.
 static void collapseAxes(BufferTrace &trace, memref::CollapseShapeOp collapse) {
-  BufferTrace result;
-  result.base = trace.base;
+  llvm::SmallVector<Axis, 2> axes;
   for (const ReassociationIndices &group : collapse.getReassociationIndices()) {
-    std::vector<unsigned> &dims = result.axes.emplace_back();
-    BufferTrace::Part &part = result.parts.emplace_back();
-    for (int64_t from : group)
-      appendAxis(dims, part, trace.axes[from], trace.parts[from],
-                 collapse.getSrcType().getDimSize(from));
+    Axis &axis = axes.emplace_back();
+    for (int64_t number : group) {
+      const Axis &from = trace.axes[number];
+      llvm::append_range(axis.dims, from.dims);
+      axis.factor *= from.factor;
+      // Stepping along collapsed axes steps along the innermost one.
+      if (from.strideDim) {
+        axis.strideDim = from.strideDim;
+        axis.strideFactor = from.strideFactor;
+      }
+    }
   }
-  trace = std::move(result);
+  trace.axes = std::move(axes);
 }
 
-/// Spreads an axis over several of the extents `shape`, none of which is 1.
-/// Fails where they aren't whole dims of the buffer, nor parts of one.
-static LogicalResult splitAxis(const std::vector<unsigned> &dims,
-                               BufferTrace::Part part, ArrayRef<int64_t> shape,
-                               ArrayRef<int64_t> baseShape,
-                               MutableArrayRef<std::vector<unsigned>> toDims,
-                               MutableArrayRef<BufferTrace::Part> toParts) {
-  auto fits = [&](auto pair) {
-    auto [dim, extent] = pair;
-    return baseShape[dim] == extent || ShapedType::isDynamic(extent) ||
-           ShapedType::isDynamic(baseShape[dim]);
-  };
-  if (dims.size() == shape.size() && part.isWhole &&
-      llvm::all_of(llvm::zip_equal(dims, shape), fits)) {
-    for (auto [to, dim] : llvm::zip_equal(toDims, dims))
-      to = {dim};
-    return success();
-  }
-  if (dims.size() != 1)
-    return failure();
-  // A dynamic extent is what the static ones leave.
-  int64_t product = 1;
-  for (int64_t extent : shape)
-    if (ShapedType::isStatic(extent))
-      product *= std::max<int64_t>(extent, 1);
-  int64_t step = part.step;
-  for (unsigned i = shape.size(); i-- > 0;) {
-    bool isDynamic = ShapedType::isDynamic(shape[i]);
-    toDims[i] = dims;
-    toParts[i] = {/*isWhole=*/false, step,
-                  isDynamic ? part.divisor * product : 1};
-    step = isDynamic ? 0 : step * shape[i];
-  }
-  return success(llvm::count_if(shape, ShapedType::isDynamic) <= 1);
-}
-
-/// The same for an expansion.
+/// The same for an expansion, whose parts are static but for one that takes the
+/// place of what it is a part of.
 static LogicalResult expandAxes(BufferTrace &trace,
                                 memref::ExpandShapeOp expand) {
   MemRefType type = expand.getResultType();
-  auto base = cast<MemRefType>(trace.base.getType());
-  BufferTrace result;
-  result.base = trace.base;
-  result.axes.resize(type.getRank());
-  result.parts.resize(type.getRank());
-  for (auto [from, group] : llvm::enumerate(expand.getReassociationIndices())) {
-    SmallVector<int64_t> wide, extents;
+  llvm::SmallVector<Axis, 2> axes(type.getRank());
+  for (auto [number, group] :
+       llvm::enumerate(expand.getReassociationIndices())) {
+    const Axis &from = trace.axes[number];
+    SmallVector<int64_t> wide;
     for (int64_t axis : group)
-      if (type.getDimSize(axis) != 1) {
+      if (type.getDimSize(axis) != 1)
         wide.push_back(axis);
-        extents.push_back(type.getDimSize(axis));
+    uint64_t inner = 1;
+    for (int64_t axis : llvm::reverse(wide)) {
+      Axis &part = axes[axis];
+      part.strideDim = from.strideDim;
+      part.strideFactor = from.strideFactor * inner;
+      if (wide.size() == 1) {
+        part.dims = from.dims;
+        part.factor = from.factor;
+      } else if (type.isDynamicDim(axis)) {
+        return expand.emitError(
+                   "expects static extents of the parts of a dim but got ")
+               << expand.getSrc().getType() << " as " << type;
+      } else {
+        part.factor = type.getDimSize(axis);
+        inner *= part.factor;
       }
-    if (wide.size() <= 1) {
-      int64_t axis = wide.empty() ? group.back() : wide.front();
-      result.axes[axis] = trace.axes[from];
-      result.parts[axis] = trace.parts[from];
-      continue;
-    }
-    SmallVector<std::vector<unsigned>> dims(wide.size());
-    SmallVector<BufferTrace::Part> parts(wide.size());
-    if (failed(splitAxis(trace.axes[from], trace.parts[from], extents,
-                         base.getShape(), dims, parts)))
-      return expand.emitError("expects parts of one dim of a buffer but got ")
-             << expand.getSrc().getType() << " as " << type;
-    for (auto [axis, to, part] : llvm::zip_equal(wide, dims, parts)) {
-      result.axes[axis] = to;
-      result.parts[axis] = part;
     }
   }
-  trace = std::move(result);
+  trace.axes = std::move(axes);
   return success();
 }
 
@@ -162,8 +92,7 @@ FailureOr<BufferTrace> norm::traceBuffer(Value value) {
   BufferTrace trace;
   trace.base = value;
   if (auto type = dyn_cast<MemRefType>(value.getType()))
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
-      trace.axes.push_back({unsigned(axis)});
-  trace.parts.resize(trace.axes.size());
+    for (unsigned dim = 0; dim < type.getRank(); ++dim)
+      trace.axes.push_back({{dim}, 1, dim, 1});
   return trace;
 }

@@ -10,6 +10,7 @@
 #include "BufferTrace.h"
 #include "KernelEntry.h"
 
+#include "norm/Analysis/TilePlan.h"
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -51,6 +52,7 @@ private:
   Variant describeVariant(LaunchOp launch, VariantAttr variant);
   uint64_t sharedBytes(StringRef symbol);
   bool isWalked(LaunchOp launch, unsigned operand);
+  FailureOr<BufferDims> describeDims(LaunchOp launch, ArrayRef<unsigned> dims);
 
   func::FuncOp entry;
   const EntrySignature &signature;
@@ -139,8 +141,8 @@ FailureOr<TemporaryExtent> ManifestBuilder::traceExtent(Operation *user,
   FailureOr<BufferTrace> trace = traceBuffer(dim.getSource());
   if (failed(trace))
     return failure();
-  ArrayRef<unsigned> dims = trace->axes[*axis];
-  if (dims.size() != 1 || !trace->parts[*axis].isWhole)
+  ArrayRef<unsigned> dims = trace->axes[*axis].dims;
+  if (dims.size() != 1 || trace->axes[*axis].factor != 1)
     return user->emitError("expects the extents of a temporary to be those of "
                            "arguments");
   unsigned buffer = buffers.lookup(trace->base);
@@ -188,11 +190,6 @@ LogicalResult ManifestBuilder::traceOperands(LaunchOp launch) {
       return launch.emitError("expects arguments and temporaries as operands "
                               "but got ")
              << trace->base;
-    if (!llvm::all_of(trace->parts, [](const BufferTrace::Part &part) {
-          return part.isWhole;
-        }))
-      return launch.emitError("expects no split of an operand's dims but got ")
-             << trace->base.getType() << " as " << operand.getType();
     traces.push_back(*trace);
   }
   return success();
@@ -216,25 +213,34 @@ FailureOr<Param> ManifestBuilder::describeParam(LaunchOp launch,
                                                 const Kernel &kernel) {
   switch (param.kind) {
   case KernelParam::Rows:
-    return Param::extent(kernel.rows.buffer, kernel.rows.dims);
+    return Param::extent(kernel.rows.buffer, kernel.rows.dims,
+                         kernel.rows.factor);
   case KernelParam::Columns:
-    return Param::extent(kernel.columns.buffer, kernel.columns.dims);
+    return Param::extent(kernel.columns.buffer, kernel.columns.dims,
+                         kernel.columns.factor);
+  case KernelParam::Extent: {
+    FailureOr<BufferDims> dims = describeDims(launch, {param.axis});
+    if (failed(dims))
+      return failure();
+    return Param::extent(dims->buffer, dims->dims, dims->factor);
+  }
   case KernelParam::Scalar:
     return Param::scalar(buffers.lookup(traces[param.operand].base));
   case KernelParam::Pointer:
     return Param::pointer(buffers.lookup(traces[param.operand].base));
   case KernelParam::Stride: {
     const BufferTrace &trace = traces[param.operand];
-    std::optional<unsigned> dim = trace.strideDim(0);
-    if (!dim) {
-      launch.emitError("expects rows with one distance between them in "
-                       "operand ")
-          << param.operand << " of type "
-          << launch.getOperands()[param.operand].getType();
-      return failure();
-    }
-    return Param::stride(buffers.lookup(trace.base), *dim);
+    const BufferTrace::Axis &axis = trace.axes[param.axis];
+    // Nobody steps along one of extent 1: the stride of any dim will do.
+    Param result = Param::stride(buffers.lookup(trace.base),
+                                 axis.strideDim.value_or(0));
+    result.factor = axis.strideFactor;
+    return result;
   }
+  case KernelParam::Split:
+    return Param::split();
+  case KernelParam::Workspace:
+    return Param::workspace();
   }
   llvm_unreachable("covered switch");
 }
@@ -249,17 +255,49 @@ uint64_t ManifestBuilder::sharedBytes(StringRef symbol) {
   return bytes;
 }
 
-/// Whether chunks of columns of the operand are accessed. Of one with a single
-/// dim that isn't known for certain: it then counts as such.
+/// Whether chunks of the operand are accessed: of columns or, across memory, of
+/// neighbours.
 bool ManifestBuilder::isWalked(LaunchOp launch, unsigned operand) {
-  auto type = dyn_cast<MemRefType>(launch.getOperands()[operand].getType());
-  if (!type || type.getRank() == 0)
+  if (!isa<MemRefType>(launch.getOperands()[operand].getType()))
     return false;
-  int64_t extent = type.getShape().back();
-  // The accessor's type is unsigned.
-  int64_t columns = launch.getColumns();
-  return type.getRank() == 2 || (columns < 0 ? ShapedType::isDynamic(extent)
-                                             : extent == columns);
+  mlir::norm_tile::SpaceAttr space = launch.getSpace();
+  return launch.getOrder().isAcross()
+             ? space.hasRows(operand) || space.hasColumns(operand)
+             : space.hasColumns(operand);
+}
+
+/// The product of some dims of a launch's space, as that of dims of a buffer.
+FailureOr<BufferDims> ManifestBuilder::describeDims(LaunchOp launch,
+                                                    ArrayRef<unsigned> dims) {
+  mlir::norm_tile::SpaceAttr space = launch.getSpace();
+  BufferDims result;
+  std::optional<unsigned> buffer;
+  for (unsigned dim : dims) {
+    if (space.getExtent(dim) >= 0) {
+      result.factor *= space.getExtent(dim);
+      continue;
+    }
+    // One operand has all of them, if any has.
+    int64_t operand = -1;
+    for (unsigned i = 0; i < space.getAxes().size() && operand < 0; ++i)
+      if (!space.getAxes()[i].empty() &&
+          llvm::all_of(dims, [&](unsigned other) {
+            return space.getExtent(other) >= 0 || space.getAxis(i, other) >= 0;
+          }))
+        operand = i;
+    if (operand < 0)
+      return launch.emitError(
+          "expects an operand that has all dims of rows (or all of columns) "
+          "whose extents are known at launch only");
+    const BufferTrace &trace = traces[operand];
+    for (unsigned axis : space.getAxesOf(operand, dim)) {
+      llvm::append_range(result.dims, trace.axes[axis].dims);
+      result.factor *= trace.axes[axis].factor;
+    }
+    buffer = buffers.lookup(trace.base);
+  }
+  result.buffer = buffer.value_or(0);
+  return result;
 }
 
 Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
@@ -269,8 +307,10 @@ Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
   variant.rowsPerCta = attr.getRowsPerCta();
   variant.dynamicShared = attr.getShared();
   variant.staticShared = sharedBytes(variant.symbol);
-  uint64_t chunk =
-      launch.getOrder().getLeaf() * launch.getSchedule().getVector();
+  variant.split = attr.getSplit();
+  uint64_t chunk = launch.getSchedule().getVector();
+  if (!launch.getOrder().isAcross())
+    chunk *= launch.getOrder().getLeaf();
   for (auto [index, trace] : llvm::enumerate(traces)) {
     if (!isWalked(launch, index))
       continue;
@@ -297,12 +337,26 @@ LogicalResult ManifestBuilder::addKernel(LaunchOp launch) {
   kernel.schedule = printAttribute(launch.getSchedule());
   addBuffers(launch, kernel);
 
-  const BufferTrace &rows = traces[launch.getRowsOf()];
-  const BufferTrace &columns = traces[launch.getColumnsOf()];
-  kernel.rows = {buffers.lookup(rows.base), rows.axes.front()};
-  kernel.columns = {buffers.lookup(columns.base), columns.axes.back()};
+  mlir::norm_tile::SpaceAttr space = launch.getSpace();
+  mlir::norm::OrderAttr order = launch.getOrder();
+  auto numbers = llvm::to_vector(llvm::seq<unsigned>(0, space.getNumDims()));
+  unsigned numRowDims = space.getNumRowDims();
+  FailureOr<BufferDims> rows =
+      describeDims(launch, ArrayRef(numbers).take_front(numRowDims));
+  FailureOr<BufferDims> columns =
+      describeDims(launch, ArrayRef(numbers).drop_front(numRowDims));
+  if (failed(rows) || failed(columns))
+    return failure();
+  kernel.rows = *rows;
+  kernel.columns = *columns;
+  if (order.isAcross()) {
+    kernel.rows.factor *= order.getInner();
+    int64_t count = launch.getColumns();
+    kernel.slices = count < 0 ? ::norm::maxSlices
+                              : ::norm::countSlices(count / order.getInner());
+  }
   for (const KernelParam &param : mlir::norm_tile::getKernelParams(
-           launch.getOperandTypes(), launch.getColumns())) {
+           launch.getOperandTypes(), space, order)) {
     FailureOr<Param> described = describeParam(launch, param, kernel);
     if (failed(described))
       return failure();
@@ -312,9 +366,13 @@ LogicalResult ManifestBuilder::addKernel(LaunchOp launch) {
   std::optional<ArrayAttr> variants = launch.getVariants();
   if (!variants || variants->empty())
     return launch.emitError("expects a kernel converted for the target");
-  for (Attribute variant : *variants)
-    kernel.variants.push_back(
-        describeVariant(launch, cast<VariantAttr>(variant)));
+  for (auto variant : variants->getAsRange<VariantAttr>()) {
+    kernel.variants.push_back(describeVariant(launch, variant));
+    kernel.counterBytes =
+        std::max<uint64_t>(kernel.counterBytes, variant.getCounters());
+    kernel.unitBytes =
+        std::max<uint64_t>(kernel.unitBytes, variant.getWorkspace());
+  }
   manifest.kernels.push_back(std::move(kernel));
   return success();
 }

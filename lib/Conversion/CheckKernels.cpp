@@ -74,6 +74,9 @@ LogicalResult mlir::norm::checkKernels(ModuleOp module,
     facts.columns = kernel.getColumns();
     facts.leaf = kernel.getOrder().getLeaf();
     facts.lanes = kernel.getOrder().getLanes();
+    facts.inner = kernel.getOrder().getInner();
+    // What a chunk must divide is the verifier's to check.
+    facts.run = kernel.getSchedule().getVector();
     facts.slotBytes = facts.stateBytes = 0;
     if (facts.columns > ::norm::maxColumns)
       return kernel.emitOpError() << "expects at most " << ::norm::maxColumns
@@ -101,15 +104,10 @@ LogicalResult mlir::norm::checkLaunches(ModuleOp module) {
     if (launch.getOperandTypes() != expected)
       return launch.emitOpError() << "expects operands of types " << expected
                                   << " but got " << launch.getOperandTypes();
-    if (launch.getColumns() != kernel.getColumns() ||
-        launch.getRowsOf() != kernel.getRowsOf() ||
-        launch.getColumnsOf() != kernel.getColumnsOf())
-      return launch.emitOpError()
-             << "expects columns " << kernel.getColumnsAttr().getInt()
-             << " of #" << kernel.getColumnsOf() << " and rows of #"
-             << kernel.getRowsOf() << ", as its kernel, but got "
-             << launch.getColumnsAttr().getInt() << " of #"
-             << launch.getColumnsOf() << " and #" << launch.getRowsOf();
+    if (launch.getSpace() != kernel.getSpace())
+      return launch.emitOpError() << "expects space " << kernel.getSpace()
+                                  << ", that of its kernel, but got "
+                                  << launch.getSpace();
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());

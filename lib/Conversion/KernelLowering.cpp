@@ -15,33 +15,260 @@ using namespace mlir;
 using namespace mlir::norm;
 using namespace mlir::norm_tile;
 
-::norm::Schedule mlir::norm::toSchedule(ScheduleAttr attr) {
-  ::norm::Schedule schedule;
-  schedule.threads = attr.getThreads();
-  schedule.rowsPerCta = attr.getRowsPerCta();
-  switch (attr.getResidency()) {
-  case Residency::Registers:
-    schedule.residency = ::norm::Residency::Registers;
-    break;
-  case Residency::Shared:
-    schedule.residency = ::norm::Residency::Shared;
-    break;
-  case Residency::Stream:
-    schedule.residency = ::norm::Residency::Stream;
-    break;
-  }
-  schedule.prefetch = attr.getPrefetch();
-  schedule.vector = attr.getVector();
-  schedule.maxRegisters = attr.getMaxRegisters();
-  return schedule;
+static int64_t staticStride(MemRefType type, int64_t axis) {
+  if (axis < 0)
+    return 0;
+  int64_t stride = type.getStridesAndOffset().first[axis];
+  return ShapedType::isDynamic(stride) ? -1 : stride;
 }
 
 KernelLowering::KernelLowering(OpBuilder &builder, KernelOp kernel)
-    : b(builder), kernel(kernel), loc(kernel.getLoc()) {
+    : b(builder), kernel(kernel), space(kernel.getSpace()),
+      isAcross(kernel.getOrder().isAcross()), loc(kernel.getLoc()) {
   plan.columns = kernel.getColumns();
   plan.leaf = kernel.getOrder().getLeaf();
   plan.lanes = kernel.getOrder().getLanes();
   plan.schedule = toSchedule(kernel.getSchedule());
+  for (unsigned dim = 0; dim < space.getNumDims(); ++dim) {
+    bool isRow = dim < space.getNumRowDims();
+    bool isInner =
+        kernel.getOrder().getInner() > 1 && dim + 1 == space.getNumDims();
+    if (isRow ? isAcross : !isAcross || isInner)
+      chunkDims.push_back(dim);
+    else
+      (isRow ? rowDims : walkedDims).push_back(dim);
+  }
+  positions.resize(space.getNumDims());
+  extents.resize(space.getNumDims());
+  buffers.resize(kernel.getBlock()->getNumArguments());
+}
+
+KernelLowering::SliceValues KernelLowering::emitSlices(Value walked) {
+  if (plan.columns >= 0) {
+    int64_t count = plan.columns / kernel.getOrder().getInner();
+    return {i64(::norm::countSlices(count)), i64(::norm::sliceSize(count))};
+  }
+  SliceValues result;
+  result.count = i64(1);
+  // The largest power of two of which each slice has enough columns.
+  for (int64_t count = 2; count <= ::norm::maxSlices; count *= 2) {
+    Value isEnough =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, walked,
+                              i64(count * ::norm::columnsPerSlice));
+    result.count =
+        arith::SelectOp::create(b, loc, isEnough, i64(count), result.count);
+  }
+  auto ceilDiv = [&](Value value, Value by) -> Value {
+    Value less = arith::SubIOp::create(b, loc, by, i64(1));
+    return arith::DivUIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, value, less), by);
+  };
+  Value step = i64(::norm::leafAcross * ::norm::lanesAcross);
+  Value some = arith::MaxUIOp::create(b, loc, walked, i64(1));
+  result.size = arith::MulIOp::create(
+      b, loc, ceilDiv(ceilDiv(some, result.count), step), step);
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Where operands' elements are
+//===----------------------------------------------------------------------===//
+
+/// How many elements of the dims of chunks follow each other in memory before
+/// the first gap, for an operand with these strides (-1: unknown, 0: doesn't
+/// vary); -1 where that depends on the launch. `isAll`: there is no gap.
+static int64_t contiguousRun(ArrayRef<int64_t> extents,
+                             ArrayRef<int64_t> strides, bool &isAll) {
+  int64_t run = 1;
+  isAll = false;
+  for (size_t i = extents.size(); i-- > 0;) {
+    if (extents[i] == 1)
+      continue;
+    if (strides[i] != run)
+      return run;
+    if (extents[i] < 0) {
+      // Whatever its extent, where no other dim follows.
+      isAll = llvm::all_of(extents.take_front(i),
+                           [](int64_t extent) { return extent == 1; });
+      return -1;
+    }
+    run *= extents[i];
+  }
+  isAll = true;
+  return run;
+}
+
+void KernelLowering::setReach(Buffer &buffer) {
+  SmallVector<int64_t> sizes, strides;
+  for (unsigned dim : chunkDims) {
+    sizes.push_back(space.getExtent(dim));
+    strides.push_back(buffer.staticStrides[dim]);
+  }
+  int64_t size = kernel.getChunkSize();
+  bool isAll;
+  buffer.run = contiguousRun(sizes, strides, isAll);
+  if (isAll) {
+    buffer.reach = Reach::Linear;
+    return;
+  }
+  if (buffer.run > 1 && buffer.run % size == 0) {
+    buffer.reach = Reach::Piecewise;
+    return;
+  }
+  // The last dims on which it doesn't vary repeat an element that often.
+  int64_t repeats = 1;
+  while (!sizes.empty() && (strides.back() == 0 || sizes.back() == 1)) {
+    int64_t extent = sizes.pop_back_val();
+    strides.pop_back();
+    repeats = repeats < 0 || extent < 0 ? -1 : repeats * extent;
+  }
+  bool isUniform = sizes.empty() || (repeats > 0 && repeats % size == 0);
+  buffer.reach = isUniform ? Reach::Uniform : Reach::Gather;
+}
+
+void KernelLowering::readParams(
+    llvm::function_ref<Value(unsigned, Type)> read) {
+  TypeRange operands = kernel.getBlock()->getArgumentTypes();
+  auto params = getKernelParams(operands, space, kernel.getOrder());
+  Type i64Type = b.getI64Type();
+  auto pointer = LLVM::LLVMPointerType::get(b.getContext());
+  for (auto [i, type] : llvm::enumerate(operands)) {
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!memref)
+      continue;
+    Buffer &buffer = buffers[i];
+    buffer.element = memref.getElementType();
+    for (unsigned dim = 0; dim < space.getNumDims(); ++dim) {
+      int64_t axis = space.getAxis(i, dim);
+      buffer.staticStrides.push_back(staticStride(memref, axis));
+      buffer.strides.push_back(buffer.staticStrides.back() > 0
+                                   ? i64(buffer.staticStrides.back())
+                                   : Value());
+    }
+    setReach(buffer);
+  }
+  for (auto [number, param] : llvm::enumerate(params)) {
+    BlockArgument operand = kernel.getBlock()->getArgument(param.operand);
+    switch (param.kind) {
+    case KernelParam::Pointer:
+      buffers[param.operand].pointer = read(number, pointer);
+      break;
+    case KernelParam::Stride:
+      for (unsigned dim = 0; dim < space.getNumDims(); ++dim)
+        if (space.getAxis(param.operand, dim) ==
+            static_cast<int64_t>(param.axis))
+          buffers[param.operand].strides[dim] = read(number, i64Type);
+      break;
+    case KernelParam::Scalar: {
+      bool isIndex = operand.getType().isIndex();
+      Value value = read(number, isIndex ? i64Type : operand.getType());
+      if (isIndex)
+        value = arith::IndexCastOp::create(b, loc, operand.getType(), value);
+      map.map(operand, value);
+      break;
+    }
+    case KernelParam::Rows:
+      rows = read(number, i64Type);
+      break;
+    case KernelParam::Columns:
+      columns = read(number, i64Type);
+      break;
+    case KernelParam::Extent:
+      extents[param.axis] = read(number, i64Type);
+      break;
+    case KernelParam::Split:
+      split = read(number, i64Type);
+      break;
+    case KernelParam::Workspace:
+      workspace = read(number, pointer);
+      break;
+    }
+  }
+  if (!columns)
+    columns = i64(plan.columns);
+}
+
+Value KernelLowering::extentOf(unsigned dim) {
+  if (extents[dim])
+    return extents[dim];
+  int64_t extent = space.getExtent(dim);
+  if (extent >= 0)
+    return i64(extent);
+  return dim < space.getNumRowDims() ? rows : columns;
+}
+
+SmallVector<Value> KernelLowering::decompose(ArrayRef<unsigned> dims,
+                                             Value linear) {
+  SmallVector<Value> result(dims.size());
+  bool isNarrow = linear.getType().isInteger(32);
+  for (size_t i = dims.size(); i-- > 0;) {
+    if (i == 0) {
+      result[i] = linear;
+      break;
+    }
+    Value extent = extentOf(dims[i]);
+    if (isNarrow)
+      extent = arith::TruncIOp::create(b, loc, b.getI32Type(), extent);
+    result[i] = arith::RemUIOp::create(b, loc, linear, extent);
+    linear = arith::DivUIOp::create(b, loc, linear, extent);
+  }
+  if (isNarrow)
+    for (Value &value : result)
+      value = arith::ExtUIOp::create(b, loc, b.getI64Type(), value);
+  return result;
+}
+
+void KernelLowering::setPositions(ArrayRef<unsigned> dims, Value linear) {
+  for (auto [dim, position] : llvm::zip(dims, decompose(dims, linear)))
+    positions[dim] = position;
+}
+
+Value KernelLowering::basePointer(const Buffer &buffer,
+                                  ArrayRef<unsigned> dims) {
+  Value offset;
+  for (unsigned dim : dims) {
+    if (!buffer.strides[dim])
+      continue;
+    Value step =
+        arith::MulIOp::create(b, loc, positions[dim], buffer.strides[dim]);
+    offset = offset ? arith::AddIOp::create(b, loc, offset, step).getResult()
+                    : step;
+  }
+  return offset ? elementPointer(buffer.pointer, offset, buffer.element)
+                : buffer.pointer;
+}
+
+Value KernelLowering::chunkElement(const Buffer &buffer, Value base,
+                                   Value linear) {
+  Value offset;
+  if (buffer.reach == Reach::Linear) {
+    offset = linear;
+    if (offset.getType().isInteger(32))
+      offset = arith::ExtUIOp::create(b, loc, b.getI64Type(), offset);
+    return elementPointer(base, offset, buffer.element);
+  }
+  for (auto [dim, position] :
+       llvm::zip(chunkDims, decompose(chunkDims, linear))) {
+    if (!buffer.strides[dim])
+      continue;
+    Value step =
+        arith::MulIOp::create(b, loc, position, buffer.strides[dim]);
+    offset = offset ? arith::AddIOp::create(b, loc, offset, step).getResult()
+                    : step;
+  }
+  return offset ? elementPointer(base, offset, buffer.element) : base;
+}
+
+Value KernelLowering::chunkIndex(unsigned dim, Value linear) {
+  auto type = VectorType::get({kernel.getChunkSize()}, b.getIndexType());
+  SmallVector<Value> elements;
+  size_t at = llvm::find(chunkDims, dim) - chunkDims.begin();
+  for (int64_t i = 0; i < kernel.getChunkSize(); ++i) {
+    Value element = arith::AddIOp::create(b, loc, linear, i64(i));
+    elements.push_back(arith::IndexCastOp::create(
+        b, loc, b.getIndexType(), decompose(chunkDims, element)[at]));
+  }
+  return vector::FromElementsOp::create(b, loc, type, elements);
 }
 
 //===----------------------------------------------------------------------===//
@@ -91,12 +318,28 @@ KernelLowering::Buffer &KernelLowering::bufferOf(Value operand) {
   return buffers[cast<BlockArgument>(operand).getArgNumber()];
 }
 
-Value KernelLowering::rowPointer(const Buffer &buffer) {
-  if (!buffer.stride)
-    return buffer.pointer;
-  Value offset =
-      arith::MulIOp::create(b, loc, toI64(row), buffer.stride);
-  return elementPointer(buffer.pointer, offset, buffer.element);
+Value KernelLowering::emitLoadRow(LoadRowOp op) {
+  Buffer &buffer = bufferOf(op.getSource());
+  return LLVM::LoadOp::create(b, loc, buffer.element,
+                              basePointer(buffer, rowDims));
+}
+
+/// The positions of a chunk's elements on a dim.
+Value KernelLowering::emitIndex(norm_tile::IndexOp op, const Chunk &chunk) {
+  unsigned dim = op.getDim();
+  if (!isAcross && llvm::is_contained(chunkDims, dim))
+    return chunkIndex(dim, toI64(chunk.column));
+  if (isAcross && !llvm::is_contained(walkedDims, dim))
+    return chunkIndex(dim, chunkStart());
+  Value position = arith::IndexCastOp::create(
+      b, loc, b.getIndexType(),
+      isAcross ? positionOnWalk(dim, chunk) : positions[dim]);
+  return vector::BroadcastOp::create(b, loc, op.getType(), position);
+}
+
+Value KernelLowering::positionOnWalk(unsigned dim, const Chunk &chunk) {
+  size_t at = llvm::find(walkedDims, dim) - walkedDims.begin();
+  return decompose(walkedDims, toI64(chunk.column))[at];
 }
 
 //===----------------------------------------------------------------------===//
@@ -105,6 +348,9 @@ Value KernelLowering::rowPointer(const Buffer &buffer) {
 
 LogicalResult KernelLowering::lowerWork(Value currentRow) {
   row = currentRow;
+  if (!isAcross)
+    setPositions(rowDims, toI64(row));
+  rowAnchor = &*std::prev(b.getInsertionPoint());
   auto works = kernel.getBlock()->getOps<WorkOp>();
   if (!llvm::hasSingleElement(works))
     return kernel.emitOpError("expects one 'norm_tile.work'");
@@ -116,11 +362,7 @@ LogicalResult KernelLowering::lowerWork(Value currentRow) {
       if (failed(lowerPhase(phase)))
         return failure();
     } else if (auto load = dyn_cast<LoadRowOp>(op)) {
-      Buffer &buffer = bufferOf(load.getSource());
-      Value address =
-          elementPointer(buffer.pointer, toI64(row), buffer.element);
-      map.map(load.getResult(),
-              LLVM::LoadOp::create(b, loc, buffer.element, address));
+      map.map(load.getResult(), emitLoadRow(load));
     } else if (auto store = dyn_cast<StoreRowOp>(op)) {
       emitStoreRow(map.lookup(store.getValue()),
                    bufferOf(store.getDestination()));
@@ -132,11 +374,25 @@ LogicalResult KernelLowering::lowerWork(Value currentRow) {
       for (auto [partial, state] :
            llvm::zip(start.getPartials(), finishExchange(start)))
         llvm::append_range(results, emitterOf(partial).project(state));
+      for (auto [result, value] : llvm::zip(wait.getResults(), results))
+        if (value.getType() != result.getType())
+          value = vector::BroadcastOp::create(b, loc, result.getType(), value);
       map.map(wait.getResults(), results);
     } else if (isa<ColumnsOp, RowsOp>(op)) {
       Value value = isa<RowsOp>(op) ? rows : columns;
       map.map(op.getResult(0),
               arith::IndexCastOp::create(b, loc, b.getIndexType(), value));
+    } else if (auto extent = dyn_cast<norm_tile::ExtentOp>(op)) {
+      map.map(extent.getResult(),
+              arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                         extentOf(extent.getDim())));
+    } else if (auto index = dyn_cast<norm_tile::IndexOp>(op)) {
+      unsigned dim = index.getDim();
+      map.map(index.getResult(),
+              isAcross ? chunkIndex(dim, chunkStart())
+                       : arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                                    positions[dim])
+                             .getResult());
     } else if (isa<NormTileDialect>(op.getDialect())) {
       return op.emitOpError("has no lowering at the level of rows");
     } else {
@@ -144,6 +400,39 @@ LogicalResult KernelLowering::lowerWork(Value currentRow) {
     }
   }
   return success();
+}
+
+Value KernelLowering::computeAgain(Value value, const Chunk &chunk,
+                                   IRMapping &again) {
+  if (Value known = again.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  // What isn't computed in a phase is the row's.
+  auto phase = op ? dyn_cast<PhaseOp>(op->getParentOp()) : PhaseOp();
+  if (!phase)
+    return map.lookup(value);
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    again.map(value, emitLoad(load, chunk));
+  } else if (auto held = dyn_cast<HeldOp>(op)) {
+    again.map(value, computeAgain(held, chunk, again));
+  } else if (auto index = dyn_cast<norm_tile::IndexOp>(op)) {
+    again.map(value, emitIndex(index, chunk));
+  } else {
+    for (Value operand : op->getOperands())
+      again.map(operand, computeAgain(operand, chunk, again));
+    b.clone(*op, again);
+  }
+  return again.lookup(value);
+}
+
+Value KernelLowering::computeAgain(HeldOp op, const Chunk &chunk,
+                                   IRMapping &again) {
+  Value result;
+  kernel.walk([&](HoldOp hold) {
+    if (hold.getSlot() == op.getSlot())
+      result = computeAgain(hold.getValue(), chunk, again);
+  });
+  return result;
 }
 
 FailureOr<SmallVector<Value>>
@@ -159,6 +448,8 @@ KernelLowering::lowerChunk(PhaseOp phase, const Chunk &chunk) {
       emitHold(hold, map.lookup(hold.getValue()), chunk);
     else if (auto held = dyn_cast<HeldOp>(op))
       map.map(held.getResult(), emitHeld(held, chunk));
+    else if (auto index = dyn_cast<norm_tile::IndexOp>(op))
+      map.map(index.getResult(), emitIndex(index, chunk));
     else if (isa<NormTileDialect>(op.getDialect()))
       return op.emitOpError("has no lowering in a phase");
     else

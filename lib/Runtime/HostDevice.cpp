@@ -106,11 +106,12 @@ private:
     if (kernel.empty())
       return;
     HostKernel *function = code->kernel(kernel.kernel, kernel.variant);
-    uint64_t bytesPerRow =
-        std::max<uint64_t>(kernel.minimalBytes / uint64_t(kernel.rows), 1);
-    int64_t grain = int64_t(kBytesPerRange / bytesPerRow) + 1;
+    // The function is called for a range of groups of rows.
+    uint64_t bytesPerGroup =
+        std::max<uint64_t>(kernel.minimalBytes / kernel.groups, 1);
+    int64_t grain = int64_t(kBytesPerRange / bytesPerGroup) + 1;
     const uint64_t *params = kernel.params.data();
-    workers->forRanges(kernel.rows, grain, [&](int64_t begin, int64_t end) {
+    workers->forRanges(int64_t(kernel.groups), grain, [&](int64_t begin, int64_t end) {
       function(params, begin, end);
     });
   }

@@ -187,7 +187,7 @@ llvm::Expected<uint64_t> Planner::slot(const Param &param,
   case Param::Kind::Pointer:
     return buffer.address;
   case Param::Kind::Stride:
-    return uint64_t(buffer.strides[param.dims.front()]);
+    return uint64_t(buffer.strides[param.dims.front()]) * param.factor;
   case Param::Kind::Extent: {
     llvm::Expected<int64_t> extent =
         product({param.buffer, param.dims, param.factor});
@@ -279,10 +279,10 @@ llvm::Error Planner::addKernel(unsigned index) {
   return launch.empty() ? llvm::Error::success() : chooseVariant(launch);
 }
 
-llvm::Error Planner::addPart(uint64_t rows, uint64_t bytesPerRow,
+llvm::Error Planner::addPart(uint64_t units, uint64_t bytesPerUnit,
                              bool isCounters) {
   std::optional<uint64_t> bytes =
-      llvm::checkedMulUnsigned<uint64_t>(rows, bytesPerRow);
+      llvm::checkedMulUnsigned<uint64_t>(units, bytesPerUnit);
   std::optional<uint64_t> end =
       bytes ? llvm::checkedAddUnsigned<uint64_t>(plan.workspaceBytes, *bytes)
             : std::nullopt;
@@ -291,8 +291,8 @@ llvm::Error Planner::addPart(uint64_t rows, uint64_t bytesPerRow,
   if (!end)
     return llvm::createStringError(
         "expects a workspace of fewer than 2^64 bytes but got " +
-        llvm::Twine(bytesPerRow) + " bytes for each of " + llvm::Twine(rows) +
-        " rows");
+        llvm::Twine(bytesPerUnit) + " bytes for each of " +
+        llvm::Twine(units) + " groups of rows");
   if (isCounters && *bytes != 0)
     plan.counters.push_back({plan.workspaceBytes, *bytes});
   plan.workspaceBytes = llvm::alignDown(*end, kPartAlignment);
@@ -309,10 +309,10 @@ llvm::Error Planner::addWorkspace() {
   for (const KernelLaunch &launch : plan.kernels) {
     const Kernel &kernel = manifest.kernels[launch.kernel];
     parts.push_back(kernel.hasOwnWorkspace() ? plan.workspaceBytes : 0);
-    uint64_t rows = uint64_t(launch.rows);
-    if (llvm::Error error = addPart(rows, kernel.counterBytes, true))
+    uint64_t units = launch.empty() ? 0 : launch.groups / launch.split;
+    if (llvm::Error error = addPart(units, kernel.counterBytes, true))
       return error;
-    if (llvm::Error error = addPart(rows, kernel.unitBytes, false))
+    if (llvm::Error error = addPart(units, kernel.unitBytes, false))
       return error;
   }
   return resources.workspace(plan.workspaceBytes).moveInto(plan.workspace);

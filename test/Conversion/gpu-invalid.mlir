@@ -9,7 +9,7 @@
 
 // expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2 or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xi2>'}}
 norm_tile.kernel @element(%x: memref<?x64xi2>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -19,7 +19,7 @@ norm_tile.kernel @element(%x: memref<?x64xi2>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2 or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xi4>'}}
 norm_tile.kernel @element(%x: memref<?x64xi4>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -29,7 +29,7 @@ norm_tile.kernel @element(%x: memref<?x64xi4>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2 or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xindex>'}}
 norm_tile.kernel @element(%x: memref<?x64xindex>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -39,7 +39,7 @@ norm_tile.kernel @element(%x: memref<?x64xindex>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2 or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xf8E4M3>'}}
 norm_tile.kernel @element(%x: memref<?x64xf8E4M3>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -49,7 +49,7 @@ norm_tile.kernel @element(%x: memref<?x64xf8E4M3>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2 or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xf128>'}}
 norm_tile.kernel @element(%x: memref<?x64xf128>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -59,7 +59,7 @@ norm_tile.kernel @element(%x: memref<?x64xf128>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects scalars of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, index or integers of 1, 8, 16, 32 or 64 bits but operand #1 is 'i7'}}
 norm_tile.kernel @scalar(%x: memref<?x64xf32>, %s: i7)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], []]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -69,7 +69,7 @@ norm_tile.kernel @scalar(%x: memref<?x64xf32>, %s: i7)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects at most 1073741824 columns but got 1073741825}}
 norm_tile.kernel @columns(%x: memref<?x?xf32>)
-    attributes {program = "p", columns = 1073741825 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [1073741825], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -78,7 +78,7 @@ norm_tile.kernel @columns(%x: memref<?x?xf32>)
 // -----
 
 norm_tile.kernel @reduction(%x: memref<?x64xi32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     // expected-error@+1 {{'norm_tile.phase' op expects reductions of f32, f64 or integers of 8, 16, 32 or 64 bits but got 'i128'}}
@@ -94,7 +94,7 @@ norm_tile.kernel @reduction(%x: memref<?x64xi32>)
 
 func.func @no_kernel(%x: memref<?x64xf32>) {
   // expected-error@+1 {{'norm_tile.launch' op expects a kernel of the module but got @nothing}}
-  norm_tile.launch @nothing(%x) {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64, num_outputs = 1 : i64,
+  norm_tile.launch @nothing(%x) {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>, num_outputs = 1 : i64,
       order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} : memref<?x64xf32>
   return
 }
@@ -102,7 +102,7 @@ func.func @no_kernel(%x: memref<?x64xf32>) {
 // -----
 
 norm_tile.kernel @callee(%x: memref<?x64xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -110,7 +110,7 @@ norm_tile.kernel @callee(%x: memref<?x64xf32>)
 
 func.func @operands(%x: memref<?x32xf32>) {
   // expected-error@+1 {{'norm_tile.launch' op expects operands of types 'memref<?x64xf32>' but got 'memref<?x32xf32>'}}
-  norm_tile.launch @callee(%x) {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64, num_outputs = 1 : i64,
+  norm_tile.launch @callee(%x) {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>, num_outputs = 1 : i64,
       order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} : memref<?x32xf32>
   return
 }
@@ -118,7 +118,7 @@ func.func @operands(%x: memref<?x32xf32>) {
 // -----
 
 norm_tile.kernel @callee(%x: memref<?x64xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -126,7 +126,7 @@ norm_tile.kernel @callee(%x: memref<?x64xf32>)
 
 func.func @extents(%x: memref<?x64xf32>) {
   // expected-error@+1 {{'norm_tile.launch' op expects columns 64 of #0 and rows of #0, as its kernel, but got 32 of #0 and #0}}
-  norm_tile.launch @callee(%x) {program = "p", columns = 32 : i64, rows_of = 0 : i64, columns_of = 0 : i64, num_outputs = 1 : i64,
+  norm_tile.launch @callee(%x) {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>, num_outputs = 1 : i64,
       order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} : memref<?x64xf32>
   return
 }
@@ -135,7 +135,7 @@ func.func @extents(%x: memref<?x64xf32>) {
 
 // expected-error@+1 {{'norm_tile.kernel' op expects 'vector' to be 1 on a GPU but got 2}}
 norm_tile.kernel @vector(%x: memref<?x64xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32, vector = 2>} {
   norm_tile.work (%row) {
   }
@@ -145,7 +145,7 @@ norm_tile.kernel @vector(%x: memref<?x64xf32>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects whole warps per CTA but got 4 x 1 threads}}
 norm_tile.kernel @warps(%x: memref<?x64xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 4>} {
   norm_tile.work (%row) {
   }
@@ -155,7 +155,7 @@ norm_tile.kernel @warps(%x: memref<?x64xf32>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects residency stream where the columns are known at launch only but got shared}}
 norm_tile.kernel @dynamic(%x: memref<?x?xf32>)
-    attributes {program = "p", columns = -1 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [-1], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32, residency = shared>} {
   norm_tile.work (%row) {
   }
@@ -165,7 +165,7 @@ norm_tile.kernel @dynamic(%x: memref<?x?xf32>)
 
 // expected-error@+1 {{'norm_tile.kernel' op schedule needs 64 chunks per thread in registers but at most 32 are allowed}}
 norm_tile.kernel @registers(%x: memref<?x8192xf32>)
-    attributes {program = "p", columns = 8192 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [8192], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -174,7 +174,7 @@ norm_tile.kernel @registers(%x: memref<?x8192xf32>)
 // -----
 
 norm_tile.kernel @held(%x: memref<?x64xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {

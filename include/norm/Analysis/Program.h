@@ -23,8 +23,12 @@ namespace mlir::norm {
 /// How an operand lies in the space of rows and columns.
 enum class Access { Full, Column, Row, Scalar };
 
-/// A program over rows: all its reductions are over the same trailing dims, the
-/// *column* dims; the dims before them are the *row* dims.
+/// A program over rows: all its reductions are over the same dims, the *column*
+/// dims; the others are the *row* dims. Either may lie anywhere.
+///
+/// The *walked* dims are those that a phase of the kernel goes over: all column
+/// dims or, with an order across memory that has inner columns, all but the
+/// last one.
 class Program {
 public:
   /// Analyzes `op`; emits a diagnostic and fails where the program is not one
@@ -32,17 +36,21 @@ public:
   static FailureOr<Program> analyze(GenericOp op);
 
   GenericOp op;
-  unsigned numRowDims = 0;
+  /// Dims of more than one element, in order (of one, where there is no other).
+  SmallVector<unsigned> rowDims, columnDims;
+  OrderAttr order;
   /// Column extent, -1 where dynamic.
   int64_t columns = -1;
+  /// Of each operand, on rows and on walked columns.
   SmallVector<Access> accesses;
   /// Phase in which each value of the body is ready.
   llvm::DenseMap<Value, unsigned> ready;
   /// Number of exchanges; there is one phase more.
   unsigned numExchanges = 0;
 
+  /// Whether a value differs between the walked columns of a row.
   bool variesOnColumns(Value value) const {
-    return supports.lookup(value) & columnMask;
+    return supports.lookup(value) & walkedMask;
   }
   bool isColumnDim(unsigned dim) const {
     return columnMask & (uint64_t(1) << dim);
@@ -72,13 +80,28 @@ private:
   /// Column-varying values that phases after the first compute from.
   SmallVector<Value> laterRoots() const;
 
+  LogicalResult checkOutputs() const;
+  void setAccesses();
+
   llvm::DenseMap<Value, uint64_t> supports;
-  uint64_t columnMask = 0;
+  uint64_t columnMask = 0, walkedMask = 0;
 };
 
-/// Columns per leaf of a program's reductions where nothing else is said: one
-/// 16-byte access to the narrowest input that varies on all dims.
-int64_t naturalLeaf(GenericOp program);
+/// The order of a program's reductions where nothing else is said. Along memory
+/// where neighbours in memory of its first full input are columns of one row:
+/// leaves of one 16-byte access to the narrowest input that varies on all dims.
+/// Across memory otherwise, also where only a few neighbours are (the channels
+/// of a group, channels last). Fails where the reductions are over different
+/// dims.
+FailureOr<OrderAttr> naturalOrder(GenericOp program);
+
+/// `#norm.schedule` as a C++ value, and back.
+::norm::Schedule toSchedule(ScheduleAttr attr);
+ScheduleAttr toAttribute(MLIRContext *context, const ::norm::Schedule &schedule);
+
+/// Bytes of a reduction's state, at most: what each thread writes where the
+/// warps of a CTA meet.
+int64_t stateBytes(ReduceKind kind, Type type);
 
 /// Bytes of a reduction's state, at most: what each thread writes where the
 /// warps of a CTA meet.

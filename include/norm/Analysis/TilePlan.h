@@ -34,7 +34,22 @@ struct Schedule {
   bool prefetch = true;     ///< load per-column operands during the exchange
   int64_t vector = 1;       ///< lanes that a thread computes in one step
   int64_t maxRegisters = 0; ///< cap per thread, 0 for none
+  /// Across memory: CTAs that share the rows of one, 0 if chosen at launch.
+  int64_t split = 1;
 };
+
+/// The order across memory: elements per leaf, and virtual lanes.
+constexpr int64_t leafAcross = 4;
+constexpr int64_t lanesAcross = 16;
+/// Across memory, walked columns per slice, at least, and most slices of a row.
+constexpr int64_t columnsPerSlice = 128;
+constexpr int64_t maxSlices = 128;
+
+/// Slices that `walked` columns are cut into, a power of two.
+int64_t countSlices(int64_t walked);
+/// Walked columns of a slice (the last ones may have fewer, or none): whole
+/// steps of all lanes.
+int64_t sliceSize(int64_t walked);
 
 /// A row's columns are cut into leaves of `leaf` neighbours; leaf `k` belongs
 /// to virtual lane `k mod lanes` as the lane's element `k / lanes`.
@@ -96,6 +111,17 @@ struct ProgramFacts {
   int64_t slotBytes = 4;    ///< bytes per column kept by all phases together
   int64_t stateBytes = 4;   ///< bytes per thread that exchanges write, at most
   int64_t phases = 1;       ///< walks over the columns
+  // Across memory:
+  int64_t inner = 0;     ///< inner columns of the order; 0: along memory
+  int64_t narrowest = 4; ///< bytes of an element of the narrowest input
+  int64_t run = 1;       ///< neighbours in memory, a multiple of a chunk
+  int64_t positions = -1; ///< elements of all rows for one walked column, -1
+                          ///< where known at launch only
+
+  /// Walked columns, -1 where known at launch only.
+  int64_t walked() const {
+    return columns < 0 || inner == 0 ? columns : columns / inner;
+  }
 };
 
 /// Bytes of shared memory that a GPU kernel can declare by itself.

@@ -169,8 +169,8 @@ struct Kernel {
   std::optional<uint64_t> grid = std::nullopt;
   /// Parts that a row can be cut into, a power of two.
   uint64_t slices = 1;
-  /// The workspace needed for each row: bytes that are zero before and after
-  /// every launch, and bytes of any content.
+  /// The workspace needed for each group of `rowsPerCta` rows: bytes that are
+  /// zero before and after every launch, and bytes of any content.
   uint64_t counterBytes = 0;
   uint64_t unitBytes = 0;
   bool operator==(const Kernel &) const = default;

@@ -15,12 +15,12 @@ using namespace mlir;
 using namespace mlir::norm;
 using namespace mlir::norm_tile;
 
-/// Shared memory with one element for each thread of the CTA.
-Value GPULowering::sharedBuffer(Type element) {
-  auto space = gpu::AddressSpaceAttr::get(
+/// Shared memory of the CTA with `size` elements.
+Value GPULowering::sharedBuffer(Type element, int64_t size) {
+  auto memory = gpu::AddressSpaceAttr::get(
       b.getContext(), gpu::GPUDialect::getWorkgroupAddressSpace());
-  auto type = MemRefType::get({threads() * plan.schedule.rowsPerCta}, element,
-                              MemRefLayoutAttrInterface(), space);
+  auto type =
+      MemRefType::get({size}, element, MemRefLayoutAttrInterface(), memory);
   return function.addWorkgroupAttribution(type, loc);
 }
 
@@ -68,7 +68,7 @@ void GPULowering::startExchange(ExchangeStartOp op) {
     unsigned parts = dropCount ? state.parts.size() : emitter.numParts();
     SmallVector<Value, 3> &memory = exchangeBuffers[partial];
     for (unsigned part = 0; part < parts; ++part)
-      memory.push_back(sharedBuffer(emitter.partType(part, 0)));
+      memory.push_back(sharedBuffer(emitter.partType(part, 0), block()));
     storeState(memory, position, state, emitter);
   }
 }

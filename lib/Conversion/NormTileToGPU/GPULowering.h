@@ -15,9 +15,6 @@
 
 namespace mlir::norm {
 
-/// Bytes that one variant's accesses are aligned to; 1 for single elements.
-int64_t widestAlignment(norm_tile::KernelOp kernel);
-
 /// A group of `threads` threads takes a row, `rows_per_cta` groups a CTA.
 ///
 /// The threads of a group are neighbours, so that lanes `l` and `l + 32 k` sit
@@ -38,8 +35,16 @@ public:
   }
 
   FailureOr<gpu::GPUFuncOp> lower(gpu::GPUModuleOp module, StringRef name);
+  /// Threads of a CTA.
+  virtual int64_t block() const {
+    return threads() * plan.schedule.rowsPerCta;
+  }
   /// Bytes of dynamic shared memory that the function needs.
   int64_t getSharedBytes() const { return dynamicShared; }
+  /// Bytes of the workspace that CTAs of the same rows share: counters, zero
+  /// between launches, and other memory.
+  virtual int64_t counterBytes() const { return 0; }
+  virtual int64_t workspaceBytes() const { return 0; }
 
 protected:
   LogicalResult lowerPhase(norm_tile::PhaseOp phase) override;
@@ -54,12 +59,43 @@ protected:
   SmallVector<ReduceState>
   finishExchange(norm_tile::ExchangeStartOp op) override;
 
-private:
+  /// Finds the thread's place; returns the row that it works on.
+  virtual Value enter();
+  /// Ends the function's code.
+  virtual void leave() {}
   int64_t threads() const { return plan.schedule.threads; }
+
+  // Memory.
+  /// Where the current row of an operand begins.
+  Value rowBase(Value operand);
+  int64_t accessElements(Type element);
+  Value loadWhole(Value pointer, VectorType type);
+  void storeWhole(Value value, Value pointer);
+  /// A chunk whose first element is `linear` of the dims of chunks, i64 or i32;
+  /// with `last`, elements after that one are loaded from there.
+  Value loadNeighbours(const Buffer &buffer, Value base, Value linear,
+                       VectorType type, Value last);
+  /// Stores those elements of a chunk whose number is a multiple of `every`.
+  void storeNeighbours(Value value, const Buffer &buffer, Value base,
+                       Value linear, int64_t every);
+  Value sharedBuffer(Type element, int64_t size);
+  /// Whether a kernel may write what it loads of an operand.
+  bool mayBeWritten(Value operand) const;
+  static bool isWritten(Value operand);
+
+  int64_t alignment;
+  const llvm::SmallBitVector &overlapping;
+  int64_t dynamicShared = 0;
+  gpu::GPUFuncOp function;
+  Value tid, cta;    ///< index
+  Value thread;      ///< in its group, index
+  llvm::DenseMap<Value, Value> rowBases;
+  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> held;
+  Value keepPacked(Value value);
+
+private:
   int64_t warps() const { return threads() / 32; }
   bool isUnrolled() const;
-
-  void setUp(gpu::GPUFuncOp function);
   // Phases.
   LogicalResult lowerUnrolled(norm_tile::PhaseOp phase);
   LogicalResult lowerRolled(norm_tile::PhaseOp phase);
@@ -76,18 +112,15 @@ private:
   // Memory.
   Value threadPointer(Value operand);
   Value chunkPointer(Value operand, const Chunk &chunk);
-  int64_t accessElements(Type element) const;
-  static bool isWritten(Value operand);
   Value emitLoadOfRow(norm_tile::LoadOp op, const Chunk &chunk);
-  Value loadWhole(Value pointer, VectorType type);
   Value loadElements(Value operand, const Chunk &chunk, VectorType type);
-  void storeWhole(Value value, Value pointer);
+  Value loadApart(norm_tile::LoadOp op, const Chunk &chunk);
+  void storeApart(norm_tile::StoreOp op, Value value, const Chunk &chunk);
   void storeElements(Value value, Value pointer, const Chunk &chunk);
   Value isWhole(const Chunk &chunk);
   Value isAny(const Chunk &chunk);
   Value sharedAddress(int64_t slot, const Chunk &chunk, VectorType type);
   // Exchange.
-  Value sharedBuffer(Type element);
   void storeState(ArrayRef<Value> buffers, Value position,
                   const ReduceState &state, ReduceEmitter &emitter);
   ReduceState loadState(ArrayRef<Value> buffers, Value position);
@@ -95,16 +128,10 @@ private:
   ReduceState acrossWarp(ReduceState state, ReduceEmitter &emitter);
   bool readsAllWarps(norm_tile::ExchangeStartOp op) const;
 
-  int64_t alignment;
-  const llvm::SmallBitVector &overlapping;
-  int64_t dynamicShared = 0;
-  gpu::GPUFuncOp function;
-  Value thread;      ///< in its group, index
   Value group;       ///< in its CTA, index
   Value firstColumn; ///< of the thread's first chunk, i64
   Value isRow;       ///< i1: the group has a row; null where all have
   llvm::DenseMap<Value, Value> threadPointers;
-  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> held;
   llvm::DenseMap<int64_t, int64_t> slotOffsets;
   /// Shared memory of each partial, one buffer for each part.
   llvm::DenseMap<Value, SmallVector<Value, 3>> exchangeBuffers;

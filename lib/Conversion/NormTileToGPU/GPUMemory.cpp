@@ -24,26 +24,39 @@ static int64_t bytesOf(Type element) {
 // Addresses
 //===----------------------------------------------------------------------===//
 
+Value GPULowering::rowBase(Value operand) {
+  Value &base = rowBases[operand];
+  if (!base) {
+    // Once per row, so at the level of rows whatever asks first.
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointAfter(rowAnchor);
+    base = basePointer(bufferOf(operand), rowDims);
+  }
+  return base;
+}
+
 /// Address of the thread's first chunk in the current row of an operand.
 Value GPULowering::threadPointer(Value operand) {
-  if (Value known = threadPointers.lookup(operand))
-    return known;
-  // Once per row, so at the level of rows whatever asks first.
-  OpBuilder::InsertionGuard guard(b);
-  Operation *anchor = firstColumn.getDefiningOp();
-  b.setInsertionPointAfter(anchor);
-  Buffer &buffer = bufferOf(operand);
-  Value base = cast<MemRefType>(operand.getType()).getRank() == 2
-                   ? rowPointer(buffer)
-                   : buffer.pointer;
-  Value pointer = elementPointer(base, firstColumn, buffer.element);
-  threadPointers[operand] = pointer;
+  Value &pointer = threadPointers[operand];
+  if (!pointer) {
+    Value base = rowBase(operand);
+    OpBuilder::InsertionGuard guard(b);
+    bool isStepped = base != bufferOf(operand).pointer;
+    b.setInsertionPointAfter(isStepped ? base.getDefiningOp() : rowAnchor);
+    pointer = elementPointer(base, firstColumn, bufferOf(operand).element);
+  }
   return pointer;
 }
 
 Value GPULowering::chunkPointer(Value operand, const Chunk &chunk) {
+  Buffer &buffer = bufferOf(operand);
+  if (buffer.reach != Reach::Linear) {
+    Value column =
+        arith::TruncIOp::create(b, loc, b.getI32Type(), toI64(chunk.column));
+    return chunkElement(buffer, rowBase(operand), column);
+  }
   Value base = threadPointer(operand);
-  Type element = bufferOf(operand).element;
+  Type element = buffer.element;
   if (chunk.dynamicColumn)
     return elementPointer(base, chunk.dynamicColumn, element);
   if (chunk.constantColumn == 0)
@@ -54,9 +67,10 @@ Value GPULowering::chunkPointer(Value operand, const Chunk &chunk) {
 }
 
 /// Elements of one access: what the alignment allows, up to 16 bytes.
-int64_t GPULowering::accessElements(Type element) const {
+int64_t GPULowering::accessElements(Type element) {
   int64_t bytes = std::min<int64_t>(16, alignment);
-  return std::clamp<int64_t>(bytes / bytesOf(element), 1, plan.chunkSize());
+  return std::clamp<int64_t>(bytes / bytesOf(element), 1,
+                             kernel.getChunkSize());
 }
 
 /// i1: all of the chunk's columns lie within the row.
@@ -129,11 +143,62 @@ Value GPULowering::loadElements(Value operand, const Chunk &chunk,
   return vector::FromElementsOp::create(b, loc, type, elements);
 }
 
+Value GPULowering::loadNeighbours(const Buffer &buffer, Value base,
+                                  Value linear, VectorType type, Value last) {
+  unsigned bytes = bytesOf(buffer.element);
+  if (buffer.reach == Reach::Uniform) {
+    if (last)
+      linear = arith::MinSIOp::create(b, loc, linear, last);
+    Value element = LLVM::LoadOp::create(
+        b, loc, buffer.element, chunkElement(buffer, base, linear), bytes);
+    return vector::BroadcastOp::create(b, loc, type, element);
+  }
+  if (buffer.reach != Reach::Gather)
+    return loadWhole(chunkElement(buffer, base, linear), type);
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    Value step = arith::ConstantOp::create(
+        b, loc, b.getIntegerAttr(linear.getType(), i));
+    Value at = arith::AddIOp::create(b, loc, linear, step);
+    if (last)
+      at = arith::MinSIOp::create(b, loc, at, last);
+    elements.push_back(LLVM::LoadOp::create(
+        b, loc, buffer.element, chunkElement(buffer, base, at), bytes));
+  }
+  return vector::FromElementsOp::create(b, loc, type, elements);
+}
+
+/// A chunk whose elements aren't neighbours.
+Value GPULowering::loadApart(LoadOp op, const Chunk &chunk) {
+  auto type = cast<VectorType>(op.getType());
+  Buffer &buffer = bufferOf(op.getSource());
+  Value base = rowBase(op.getSource());
+  Type i32 = b.getI32Type();
+  Value column = arith::TruncIOp::create(b, loc, i32, toI64(chunk.column));
+  if (!chunk.mask)
+    return loadNeighbours(buffer, base, column, type, Value());
+  auto guarded =
+      scf::IfOp::create(b, loc, TypeRange{type}, isAny(chunk), true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(guarded.thenBlock());
+  Value last = arith::TruncIOp::create(
+      b, loc, i32, arith::SubIOp::create(b, loc, columns, i64(1)));
+  Value loaded = loadNeighbours(buffer, base, column, type, last);
+  scf::YieldOp::create(b, loc, loaded);
+  b.setInsertionPointToStart(guarded.elseBlock());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  scf::YieldOp::create(b, loc, zero);
+  return guarded.getResult(0);
+}
+
+bool GPULowering::mayBeWritten(Value operand) const {
+  return isWritten(operand) ||
+         overlapping[cast<BlockArgument>(operand).getArgNumber()];
+}
+
 Value GPULowering::emitLoad(LoadOp op, const Chunk &chunk) {
   auto type = cast<VectorType>(op.getType());
-  auto operand = cast<BlockArgument>(op.getSource());
-  bool mayBeWritten = isWritten(operand) || overlapping[operand.getArgNumber()];
-  if (!isRow || !mayBeWritten)
+  if (!isRow || !mayBeWritten(op.getSource()))
     return emitLoadOfRow(op, chunk);
   // The last row, which groups without one compute again, is being written.
   auto own = scf::IfOp::create(b, loc, TypeRange{type}, isRow, true, true);
@@ -148,6 +213,9 @@ Value GPULowering::emitLoad(LoadOp op, const Chunk &chunk) {
 
 Value GPULowering::emitLoadOfRow(LoadOp op, const Chunk &chunk) {
   auto type = cast<VectorType>(op.getType());
+  Reach reach = bufferOf(op.getSource()).reach;
+  if (reach == Reach::Uniform || reach == Reach::Gather)
+    return loadApart(op, chunk);
   Value pointer = chunkPointer(op.getSource(), chunk);
   if (!chunk.mask)
     return loadWhole(pointer, type);
@@ -222,12 +290,66 @@ void GPULowering::storeElements(Value value, Value pointer,
   }
 }
 
+void GPULowering::storeNeighbours(Value value, const Buffer &buffer, Value base,
+                                  Value linear, int64_t every) {
+  bool isWhole =
+      buffer.reach == Reach::Linear || buffer.reach == Reach::Piecewise;
+  if (isWhole && every == 1) {
+    storeWhole(value, chunkElement(buffer, base, linear));
+    return;
+  }
+  int64_t size = cast<VectorType>(value.getType()).getNumElements();
+  for (int64_t i = 0; i < size; ++i) {
+    OpBuilder::InsertionGuard guard(b);
+    Value at = arith::AddIOp::create(b, loc, linear, i64(i));
+    if (every > 1) {
+      Value rest = arith::RemUIOp::create(b, loc, at, i64(every));
+      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            rest, i64(0));
+      auto condition = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
+      b.setInsertionPointToStart(condition.thenBlock());
+    }
+    Value part = vector::ExtractOp::create(b, loc, value, ArrayRef<int64_t>{i});
+    LLVM::StoreOp::create(b, loc, part, chunkElement(buffer, base, at),
+                          bytesOf(buffer.element));
+  }
+}
+
+/// Elements that aren't neighbours, one by one.
+void GPULowering::storeApart(StoreOp op, Value value, const Chunk &chunk) {
+  Buffer &buffer = bufferOf(op.getDestination());
+  Value base = rowBase(op.getDestination());
+  Value column =
+      arith::TruncIOp::create(b, loc, b.getI32Type(), toI64(chunk.column));
+  int64_t size = cast<VectorType>(value.getType()).getNumElements();
+  for (int64_t i = 0; i < size; ++i) {
+    OpBuilder::InsertionGuard guard(b);
+    if (chunk.mask) {
+      Value isColumn =
+          vector::ExtractOp::create(b, loc, chunk.mask, ArrayRef<int64_t>{i});
+      auto condition = scf::IfOp::create(b, loc, isColumn, /*withElse=*/false);
+      b.setInsertionPointToStart(condition.thenBlock());
+    }
+    Value step = arith::ConstantOp::create(
+        b, loc, b.getI32IntegerAttr(static_cast<int32_t>(i)));
+    Value at = arith::AddIOp::create(b, loc, column, step);
+    Value part = vector::ExtractOp::create(b, loc, value, ArrayRef<int64_t>{i});
+    LLVM::StoreOp::create(b, loc, part, chunkElement(buffer, base, at),
+                          bytesOf(buffer.element));
+  }
+}
+
 void GPULowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
-  Value pointer = chunkPointer(op.getDestination(), chunk);
+  bool isApart = bufferOf(op.getDestination()).reach == Reach::Gather;
+  Value pointer = isApart ? Value() : chunkPointer(op.getDestination(), chunk);
   OpBuilder::InsertionGuard guard(b);
   if (isRow) {
     auto condition = scf::IfOp::create(b, loc, isRow, /*withElse=*/false);
     b.setInsertionPointToStart(condition.thenBlock());
+  }
+  if (isApart) {
+    storeApart(op, value, chunk);
+    return;
   }
   if (!chunk.mask) {
     storeWhole(value, pointer);
@@ -251,8 +373,8 @@ void GPULowering::emitStoreRow(Value value, const Buffer &buffer) {
   auto condition = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(condition.thenBlock());
-  Value address = elementPointer(buffer.pointer, toI64(row), buffer.element);
-  LLVM::StoreOp::create(b, loc, value, address, bytesOf(buffer.element));
+  LLVM::StoreOp::create(b, loc, value, basePointer(buffer, rowDims),
+                        bytesOf(buffer.element));
 }
 
 //===----------------------------------------------------------------------===//
@@ -292,7 +414,7 @@ Value GPULowering::sharedAddress(int64_t slot, const Chunk &chunk,
 /// The same value behind an empty assembly statement. Without it the compiler
 /// finds the unpacked floats of the first phase good enough for the last one,
 /// and keeps twice the registers alive.
-static Value keepPacked(OpBuilder &b, Location loc, Value value) {
+Value GPULowering::keepPacked(Value value) {
   auto type = cast<VectorType>(value.getType());
   int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
   if (type.getElementTypeBitWidth() >= 32 || bits % 32 != 0)
@@ -343,7 +465,7 @@ void GPULowering::emitHold(HoldOp op, Value value, const Chunk &chunk) {
 Value GPULowering::emitHeld(HeldOp op, const Chunk &chunk) {
   if (plan.schedule.residency == ::norm::Residency::Registers)
     return keepPacked(
-        b, loc, held.lookup({static_cast<int64_t>(op.getSlot()), chunk.number}));
+        held.lookup({static_cast<int64_t>(op.getSlot()), chunk.number}));
   auto type = cast<VectorType>(op.getType());
   int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
   return LLVM::LoadOp::create(b, loc, type,

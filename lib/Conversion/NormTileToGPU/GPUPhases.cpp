@@ -21,62 +21,11 @@ using namespace mlir::norm_tile;
 // Frame
 //===----------------------------------------------------------------------===//
 
-int64_t mlir::norm::widestAlignment(KernelOp kernel) {
-  // Rows that follow each other without a gap are as aligned as their size.
-  int64_t columns = kernel.getColumns(), alignment = 16;
-  if (columns < 0)
-    return alignment;
-  for (Type type : kernel.getBlock()->getArgumentTypes()) {
-    auto memref = dyn_cast<MemRefType>(type);
-    if (!memref || memref.getRank() != 2)
-      continue;
-    int64_t bytes = columns * memref.getElementTypeBitWidth() / 8;
-    while (alignment > 1 && bytes % alignment)
-      alignment /= 2;
-  }
-  return alignment;
-}
-
 bool GPULowering::isUnrolled() const {
   if (plan.isDynamic())
     return false;
   return plan.schedule.residency == ::norm::Residency::Registers ||
          plan.columns <= plan.iterationSize();
-}
-
-void GPULowering::setUp(gpu::GPUFuncOp func) {
-  buffers.resize(kernel.getBlock()->getNumArguments());
-  auto signature =
-      getKernelParams(kernel.getBlock()->getArgumentTypes(), plan.columns);
-  for (auto [argument, param] : llvm::zip(func.getArguments(), signature)) {
-    BlockArgument operand = kernel.getBlock()->getArgument(param.operand);
-    switch (param.kind) {
-    case KernelParam::Pointer:
-      buffers[param.operand].pointer = argument;
-      buffers[param.operand].element =
-          cast<MemRefType>(operand.getType()).getElementType();
-      break;
-    case KernelParam::Stride:
-      buffers[param.operand].stride = argument;
-      break;
-    case KernelParam::Scalar:
-      map.map(operand,
-              operand.getType().isIndex()
-                  ? arith::IndexCastOp::create(b, loc, operand.getType(),
-                                               argument)
-                        .getResult()
-                  : Value(argument));
-      break;
-    case KernelParam::Rows:
-      rows = argument;
-      break;
-    case KernelParam::Columns:
-      columns = argument;
-      break;
-    }
-  }
-  if (!columns)
-    columns = i64(plan.columns);
 }
 
 bool GPULowering::isWritten(Value operand) {
@@ -90,22 +39,23 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
   Type i64Type = b.getI64Type();
   SmallVector<Type> types;
-  auto signature =
-      getKernelParams(kernel.getBlock()->getArgumentTypes(), plan.columns);
+  auto signature = getKernelParams(kernel.getBlock()->getArgumentTypes(), space,
+                                   kernel.getOrder());
   for (const KernelParam &param : signature) {
     Type operand = kernel.getBlock()->getArgument(param.operand).getType();
     bool isScalar = param.kind == KernelParam::Scalar && !operand.isIndex();
-    types.push_back(param.kind == KernelParam::Pointer ? Type(pointer)
-                    : isScalar                         ? operand
-                                                       : i64Type);
+    bool isPointer = param.kind == KernelParam::Pointer ||
+                     param.kind == KernelParam::Workspace;
+    types.push_back(isPointer  ? Type(pointer)
+                    : isScalar ? operand
+                               : i64Type);
   }
   b.setInsertionPointToEnd(module.getBody());
   function = gpu::GPUFuncOp::create(b, loc, name,
                                     b.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  int64_t block = threads() * plan.schedule.rowsPerCta;
   function.setKnownBlockSizeAttr(
-      b.getDenseI32ArrayAttr({static_cast<int32_t>(block), 1, 1}));
+      b.getDenseI32ArrayAttr({static_cast<int32_t>(block()), 1, 1}));
   if (plan.schedule.maxRegisters)
     function->setAttr("nvvm.maxnreg",
                       b.getI32IntegerAttr(plan.schedule.maxRegisters));
@@ -122,9 +72,20 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   }
 
   b.setInsertionPointToStart(&function.getBody().front());
-  setUp(function);
-  Value tid = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
-  Value cta = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  readParams([&](unsigned number, Type) {
+    return Value(function.getArgument(number));
+  });
+  tid = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
+  cta = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
+  if (failed(lowerWork(enter())))
+    return failure();
+  leave();
+  loc = kernel.getLoc();
+  gpu::ReturnOp::create(b, loc);
+  return function;
+}
+
+Value GPULowering::enter() {
   Value currentRow = cta;
   thread = tid;
   group = index(0);
@@ -144,11 +105,7 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   }
   firstColumn = toI64(
       arith::MulIOp::create(b, loc, thread, index(plan.chunkSize())));
-  if (failed(lowerWork(currentRow)))
-    return failure();
-  loc = kernel.getLoc();
-  gpu::ReturnOp::create(b, loc);
-  return function;
+  return currentRow;
 }
 
 //===----------------------------------------------------------------------===//

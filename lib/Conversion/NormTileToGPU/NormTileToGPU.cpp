@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "GPULowering.h"
+#include "GPUAcross.h"
 #include "norm/Analysis/Program.h"
 #include "norm/Conversion/Passes.h"
 #include "norm/Conversion/StorageTypes.h"
@@ -40,6 +40,40 @@ static void declareShared(OpBuilder &b, gpu::GPUModuleOp module) {
                          /*alignment=*/128, /*addrSpace=*/3);
 }
 
+/// Bytes to which chunks of neighbours can be aligned: rows and pieces of rows
+/// that follow each other without a gap are as aligned as their size.
+static int64_t widestAlignment(KernelOp kernel) {
+  SpaceAttr space = kernel.getSpace();
+  bool isAcross = kernel.getOrder().isAcross();
+  int64_t alignment = 16;
+  for (auto [operand, type] :
+       llvm::enumerate(kernel.getBlock()->getArgumentTypes())) {
+    auto memref = dyn_cast<MemRefType>(type);
+    if (!memref || !(isAcross || space.hasColumns(operand)))
+      continue;
+    auto narrow = [&](int64_t elements) {
+      int64_t bytes = elements * memref.getElementTypeBitWidth() / 8;
+      while (alignment > 1 && bytes % alignment)
+        alignment /= 2;
+    };
+    auto [strides, offset] = memref.getStridesAndOffset();
+    bool walksColumns = false;
+    for (unsigned dim = 0; dim < space.getNumDims(); ++dim) {
+      int64_t axis = space.getAxis(operand, dim);
+      if (axis < 0 || space.getExtent(dim) == 1)
+        continue;
+      if (ShapedType::isStatic(strides[axis]) && strides[axis] != 1)
+        narrow(strides[axis]);
+      walksColumns |= strides[axis] == 1;
+    }
+    // Where the distance between rows is open, it is most likely that.
+    if (walksColumns && !isAcross && space.hasRows(operand) &&
+        kernel.getColumns() >= 0 && space.getColumns().size() == 1)
+      narrow(kernel.getColumns());
+  }
+  return alignment;
+}
+
 /// Bytes per thread that exchanges write, at most.
 static int64_t stateBytesOf(KernelOp kernel) {
   int64_t bytes = 0;
@@ -58,7 +92,8 @@ static int64_t stateBytesOf(KernelOp kernel) {
 static ScheduleAttr narrowSchedule(KernelOp kernel) {
   ScheduleAttr schedule = kernel.getSchedule();
   int64_t columns = kernel.getColumns();
-  if (columns < 0 || schedule.getResidency() != Residency::Registers)
+  if (columns < 0 || kernel.getOrder().isAcross() ||
+      schedule.getResidency() != Residency::Registers)
     return schedule;
   int64_t leaves =
       llvm::divideCeil(columns, kernel.getOrder().getLeaf());
@@ -72,7 +107,7 @@ static ScheduleAttr narrowSchedule(KernelOp kernel) {
   return ScheduleAttr::get(
       kernel.getContext(), threads, rows,
       schedule.getResidency(), schedule.getPrefetch(), schedule.getVector(),
-      /*max_registers=*/0);
+      /*max_registers=*/0, /*split=*/1);
 }
 
 namespace {
@@ -81,6 +116,10 @@ struct ConvertNormTileToGPU
           ConvertNormTileToGPU> {
   void runOnOperation() override;
   FailureOr<ArrayAttr> convert(KernelOp kernel, gpu::GPUModuleOp module);
+  FailureOr<VariantAttr> convert(KernelOp kernel, gpu::GPUModuleOp module,
+                                 std::string name, ScheduleAttr schedule,
+                                 int64_t alignment,
+                                 const llvm::SmallBitVector &overlapping);
 };
 } // namespace
 
@@ -111,6 +150,40 @@ static llvm::SmallBitVector findOverlapping(KernelOp kernel, ModuleOp module) {
   return overlapping;
 }
 
+/// The schedule with which any number of CTAs do the work.
+static ScheduleAttr streamed(ScheduleAttr schedule) {
+  return ScheduleAttr::get(
+      schedule.getContext(), schedule.getThreads(), schedule.getRowsPerCta(),
+      Residency::Stream, /*prefetch=*/false, schedule.getVector(),
+      /*max_registers=*/0, /*split=*/0);
+}
+
+FailureOr<VariantAttr> ConvertNormTileToGPU::convert(
+    KernelOp kernel, gpu::GPUModuleOp module, std::string name,
+    ScheduleAttr schedule, int64_t alignment,
+    const llvm::SmallBitVector &overlapping) {
+  OpBuilder b(kernel.getContext());
+  while (name == "norm_shared" || module.lookupSymbol(name))
+    name += "_";
+  std::unique_ptr<GPULowering> lowering;
+  if (kernel.getOrder().isAcross())
+    lowering = std::make_unique<GPUAcross>(b, kernel, schedule, alignment,
+                                           overlapping);
+  else
+    lowering = std::make_unique<GPULowering>(b, kernel, schedule, alignment,
+                                             overlapping);
+  FailureOr<gpu::GPUFuncOp> function = lowering->lower(module, name);
+  if (failed(function))
+    return failure();
+  if (lowering->getSharedBytes() && !module.lookupSymbol("norm_shared"))
+    declareShared(b, module);
+  return VariantAttr::get(b.getContext(), b.getStringAttr(name), alignment,
+                          lowering->block(), schedule.getRowsPerCta(),
+                          lowering->getSharedBytes(), schedule.getSplit(),
+                          lowering->counterBytes(),
+                          lowering->workspaceBytes());
+}
+
 FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
                                                    gpu::GPUModuleOp module) {
   OpBuilder b(kernel.getContext());
@@ -118,8 +191,11 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
   SmallVector<Attribute> variants;
   int64_t widest = widestAlignment(kernel);
   int64_t narrowest = 16;
-  for (Type type : kernel.getBlock()->getArgumentTypes())
-    if (auto memref = dyn_cast<MemRefType>(type); memref && memref.getRank() == 2)
+  SpaceAttr space = kernel.getSpace();
+  for (auto [operand, type] :
+       llvm::enumerate(kernel.getBlock()->getArgumentTypes()))
+    if (auto memref = dyn_cast<MemRefType>(type);
+        memref && space.hasRows(operand) && space.hasColumns(operand))
       narrowest =
           std::min<int64_t>(narrowest, memref.getElementTypeBitWidth() / 8);
   SmallVector<int64_t, 2> alignments;
@@ -127,24 +203,25 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
     alignments.push_back(widest);
   alignments.push_back(1);
   for (int64_t alignment : alignments) {
-    std::string name = kernel.getSymName().str();
-    if (alignment == 1 && alignments.size() > 1)
-      name += "_unaligned";
-    while (name == "norm_shared" || module.lookupSymbol(name))
-      name += "_";
-    ScheduleAttr schedule = kernel.getSchedule();
-    if (alignment == 1 && alignments.size() > 1)
-      schedule = narrowSchedule(kernel);
-    GPULowering lowering(b, kernel, schedule, alignment, overlapping);
-    auto function = lowering.lower(module, name);
-    if (failed(function))
-      return failure();
-    if (lowering.getSharedBytes() && !module.lookupSymbol("norm_shared"))
-      declareShared(b, module);
-    variants.push_back(VariantAttr::get(
-        b.getContext(), b.getStringAttr(name), alignment,
-        schedule.getThreads() * schedule.getRowsPerCta(),
-        schedule.getRowsPerCta(), lowering.getSharedBytes()));
+    bool isFallback = alignment == 1 && alignments.size() > 1;
+    SmallVector<ScheduleAttr, 2> schedules;
+    schedules.push_back(isFallback ? narrowSchedule(kernel)
+                                   : kernel.getSchedule());
+    // What all CTAs at once must hold may be more than fits at launch.
+    if (kernel.getSchedule().getSplit() > 1)
+      schedules.push_back(streamed(kernel.getSchedule()));
+    for (auto [i, schedule] : llvm::enumerate(schedules)) {
+      std::string name = kernel.getSymName().str();
+      if (isFallback)
+        name += "_unaligned";
+      if (i != 0)
+        name += "_streamed";
+      FailureOr<VariantAttr> variant =
+          convert(kernel, module, name, schedule, alignment, overlapping);
+      if (failed(variant))
+        return failure();
+      variants.push_back(*variant);
+    }
   }
   return b.getArrayAttr(variants);
 }

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "norm/Conversion/KernelLowering.h"
+#include "HostAcross.h"
 #include "norm/Conversion/Passes.h"
 #include "norm/Conversion/StorageTypes.h"
 
@@ -28,62 +28,6 @@ using namespace mlir;
 using namespace mlir::norm;
 using namespace mlir::norm_tile;
 
-namespace {
-/// One thread computes a row: the lanes of a block are a vector, the blocks are
-/// walked by a loop, and the states of all lanes are kept in memory.
-class HostLowering : public KernelLowering {
-public:
-  using KernelLowering::KernelLowering;
-  LogicalResult lower(func::FuncOp function);
-
-protected:
-  LogicalResult lowerPhase(PhaseOp phase) override;
-  Value emitLoad(LoadOp op, const Chunk &chunk) override;
-  void emitStore(StoreOp op, Value value, const Chunk &chunk) override;
-  void emitHold(HoldOp, Value, const Chunk &) override {}
-  Value emitHeld(HeldOp, const Chunk &) override { return {}; }
-  void emitStoreRow(Value value, const Buffer &buffer) override;
-  void startExchange(ExchangeStartOp) override {}
-  SmallVector<ReduceState> finishExchange(ExchangeStartOp op) override;
-
-private:
-  /// Memory for the lanes' states of one partial, one buffer for each part.
-  using LaneBuffers = SmallVector<Value, 3>;
-
-  void loadParams(Value params);
-  void emitLoop(Value lower, Value upper, int64_t step,
-                llvm::function_ref<LogicalResult(Value)> body);
-  LaneBuffers makeLaneBuffers(ReduceEmitter &emitter);
-  ReduceState loadLanes(ArrayRef<Value> lanes, Value first, ReduceEmitter &e);
-  void storeLanes(ArrayRef<Value> lanes, Value first, ReduceEmitter &emitter,
-                  const ReduceState &state);
-  LogicalResult reduceFullChunks(PhaseOp phase, ArrayRef<LaneBuffers> lanes);
-  LogicalResult reduceTail(PhaseOp phase, ArrayRef<LaneBuffers> lanes);
-  ReduceState combineLanes(ArrayRef<Value> lanes, ReduceEmitter &emitter);
-  Chunk fullChunk(Value number);
-  Chunk tailChunk();
-  Value stackBuffer(int64_t size, Type element, bool zeroed);
-
-
-  int64_t vectorLanes() const { return plan.schedule.vector; }
-  /// Lanes that can hold an element, rounded up to whole halvings.
-  int64_t usedLanes() const {
-    if (plan.isDynamic())
-      return plan.lanes;
-    int64_t leaves = llvm::divideCeil(std::max<int64_t>(plan.columns, 1),
-                                      plan.leaf);
-    int64_t used = std::min<int64_t>(plan.lanes, llvm::PowerOf2Ceil(leaves));
-    return std::max(used, vectorLanes());
-  }
-  bool hasTail() const { return plan.hasPartialChunk(); }
-
-  Value fullChunks; ///< chunks wholly within the row, index
-  Value tail;       ///< columns after them, index
-  Operation *entry = nullptr;
-  llvm::DenseMap<Value, Value> tailBuffers;
-};
-} // namespace
-
 //===----------------------------------------------------------------------===//
 // Frame
 //===----------------------------------------------------------------------===//
@@ -91,45 +35,12 @@ private:
 void HostLowering::loadParams(Value params) {
   Type slot = b.getI64Type();
   auto pointerType = LLVM::LLVMPointerType::get(b.getContext());
-  buffers.resize(kernel.getBlock()->getNumArguments());
-  auto signature =
-      getKernelParams(kernel.getBlock()->getArgumentTypes(), plan.columns);
-  for (auto [i, param] : llvm::enumerate(signature)) {
+  readParams([&](unsigned number, Type type) -> Value {
     Value address = LLVM::GEPOp::create(
         b, loc, pointerType, slot, params,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
-    BlockArgument operand = kernel.getBlock()->getArgument(param.operand);
-    switch (param.kind) {
-    case KernelParam::Pointer:
-      buffers[param.operand].pointer =
-          LLVM::LoadOp::create(b, loc, pointerType, address);
-      buffers[param.operand].element =
-          cast<MemRefType>(operand.getType()).getElementType();
-      break;
-    case KernelParam::Stride:
-      buffers[param.operand].stride =
-          LLVM::LoadOp::create(b, loc, slot, address);
-      break;
-    case KernelParam::Scalar: {
-      Type type = operand.getType();
-      bool isIndex = type.isIndex();
-      Value value =
-          LLVM::LoadOp::create(b, loc, isIndex ? slot : type, address);
-      if (isIndex)
-        value = arith::IndexCastOp::create(b, loc, type, value);
-      map.map(operand, value);
-      break;
-    }
-    case KernelParam::Rows:
-      rows = LLVM::LoadOp::create(b, loc, slot, address);
-      break;
-    case KernelParam::Columns:
-      columns = LLVM::LoadOp::create(b, loc, slot, address);
-      break;
-    }
-  }
-  if (!columns)
-    columns = i64(plan.columns);
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(number)});
+    return LLVM::LoadOp::create(b, loc, type, address);
+  });
 }
 
 void HostLowering::emitLoop(Value lower, Value upper, int64_t step,
@@ -155,19 +66,25 @@ Value HostLowering::stackBuffer(int64_t size, Type element, bool zeroed) {
   return buffer;
 }
 
+std::pair<Value, Value> HostLowering::enter(Value begin, Value end) {
+  Value count = arith::IndexCastOp::create(b, loc, b.getIndexType(), columns);
+  fullChunks = arith::DivUIOp::create(b, loc, count, index(plan.chunkSize()));
+  tail = arith::RemUIOp::create(b, loc, count, index(plan.chunkSize()));
+  return {begin, end};
+}
+
 LogicalResult HostLowering::lower(func::FuncOp function) {
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
   loadParams(block->getArgument(0));
-  Value count = arith::IndexCastOp::create(b, loc, b.getIndexType(), columns);
-  fullChunks = arith::DivUIOp::create(b, loc, count, index(plan.chunkSize()));
-  tail = arith::RemUIOp::create(b, loc, count, index(plan.chunkSize()));
   Value begin = arith::IndexCastOp::create(b, loc, b.getIndexType(),
                                            block->getArgument(1));
   Value end = arith::IndexCastOp::create(b, loc, b.getIndexType(),
                                          block->getArgument(2));
-  entry = end.getDefiningOp();
-  auto loop = scf::ForOp::create(b, loc, begin, end, index(1));
+  std::tie(begin, end) = enter(begin, end);
+  auto loop =
+      scf::ForOp::create(b, loc, begin, end, index(rowsPerStep()));
+  entry = loop;
   func::ReturnOp::create(b, loc);
   b.setInsertionPointToStart(loop.getBody());
   return lowerWork(loop.getInductionVar());
@@ -190,64 +107,89 @@ Chunk HostLowering::tailChunk() {
   return chunk;
 }
 
-/// Address of a chunk of an operand.
-static bool hasRow(Value operand) {
-  return cast<MemRefType>(operand.getType()).getRank() == 2;
+static unsigned alignmentOf(Type element) {
+  return std::max(1u, element.getIntOrFloatBitWidth() / 8);
 }
 
-Value HostLowering::emitLoad(LoadOp op, const Chunk &chunk) {
-  Buffer &buffer = bufferOf(op.getSource());
-  Value base = hasRow(op.getSource()) ? rowPointer(buffer) : buffer.pointer;
-  Value address = elementPointer(base, toI64(chunk.column), buffer.element);
-  unsigned alignment =
-      std::max(1u, buffer.element.getIntOrFloatBitWidth() / 8);
-  if (!chunk.mask)
-    return LLVM::LoadOp::create(b, loc, op.getType(), address, alignment);
-  // The row's last elements by way of a buffer that is large enough.
-  Value copy = tailBuffers.lookup(op.getSource());
-  if (!copy) {
-    copy = stackBuffer(plan.chunkSize(), buffer.element, /*zeroed=*/true);
-    tailBuffers[op.getSource()] = copy;
-  }
-  emitLoop(index(0), tail, 1, [&](Value i) {
-    Value from = elementPointer(address, toI64(i), buffer.element);
+Value HostLowering::elementOfChunk(const Buffer &buffer, Value base,
+                                   Value first, Value number) {
+  Value linear = arith::AddIOp::create(b, loc, first, toI64(number));
+  return chunkElement(buffer, base, linear);
+}
+
+/// Memory for one chunk of an operand.
+Value HostLowering::chunkBuffer(Value operand) {
+  Value &copy = chunkBuffers[operand];
+  if (!copy)
+    copy = stackBuffer(kernel.getChunkSize(), bufferOf(operand).element,
+                       /*zeroed=*/true);
+  return copy;
+}
+
+Value HostLowering::loadNeighbours(Value operand, Value base, Value first,
+                                   VectorType type, Value count) {
+  Buffer &buffer = bufferOf(operand);
+  unsigned alignment = alignmentOf(buffer.element);
+  bool isWhole = !count && buffer.reach != Reach::Gather;
+  if (isWhole && buffer.reach == Reach::Uniform) {
     Value element =
-        LLVM::LoadOp::create(b, loc, buffer.element, from, alignment);
+        LLVM::LoadOp::create(b, loc, buffer.element,
+                             chunkElement(buffer, base, first), alignment);
+    return vector::BroadcastOp::create(b, loc, type, element);
+  }
+  if (isWhole)
+    return LLVM::LoadOp::create(b, loc, type,
+                                chunkElement(buffer, base, first), alignment);
+  // Element by element, by way of a buffer that is large enough.
+  Value copy = chunkBuffer(operand);
+  Value end = count ? count : index(type.getNumElements());
+  emitLoop(index(0), end, 1, [&](Value i) {
+    Value element = LLVM::LoadOp::create(
+        b, loc, buffer.element, elementOfChunk(buffer, base, first, i),
+        alignment);
     memref::StoreOp::create(b, loc, element, copy, ValueRange{i});
     return success();
   });
-  return vector::LoadOp::create(b, loc, cast<VectorType>(op.getType()), copy,
-                                ValueRange{index(0)});
+  return vector::LoadOp::create(b, loc, type, copy, ValueRange{index(0)});
 }
 
-void HostLowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
-  Buffer &buffer = bufferOf(op.getDestination());
-  Value base =
-      hasRow(op.getDestination()) ? rowPointer(buffer) : buffer.pointer;
-  Value address = elementPointer(base, toI64(chunk.column), buffer.element);
-  unsigned alignment =
-      std::max(1u, buffer.element.getIntOrFloatBitWidth() / 8);
-  if (!chunk.mask) {
-    LLVM::StoreOp::create(b, loc, value, address, alignment);
+void HostLowering::storeNeighbours(Value value, Value operand, Value base,
+                                   Value first, Value count) {
+  Buffer &buffer = bufferOf(operand);
+  unsigned alignment = alignmentOf(buffer.element);
+  bool isWhole = buffer.reach == Reach::Linear ||
+                 buffer.reach == Reach::Piecewise;
+  if (!count && isWhole) {
+    LLVM::StoreOp::create(b, loc, value, chunkElement(buffer, base, first),
+                          alignment);
     return;
   }
-  Value copy = tailBuffers.lookup(op.getDestination());
-  if (!copy) {
-    copy = stackBuffer(plan.chunkSize(), buffer.element, /*zeroed=*/false);
-    tailBuffers[op.getDestination()] = copy;
-  }
+  Value copy = chunkBuffer(operand);
   vector::StoreOp::create(b, loc, value, copy, ValueRange{index(0)});
-  emitLoop(index(0), tail, 1, [&](Value i) {
+  Value end = count ? count : index(kernel.getChunkSize());
+  emitLoop(index(0), end, 1, [&](Value i) {
     Value element = memref::LoadOp::create(b, loc, copy, ValueRange{i});
-    Value to = elementPointer(address, toI64(i), buffer.element);
-    LLVM::StoreOp::create(b, loc, element, to, alignment);
+    LLVM::StoreOp::create(b, loc, element,
+                          elementOfChunk(buffer, base, first, i), alignment);
     return success();
   });
 }
 
+Value HostLowering::emitLoad(LoadOp op, const Chunk &chunk) {
+  return loadNeighbours(op.getSource(),
+                        basePointer(bufferOf(op.getSource()), rowDims),
+                        toI64(chunk.column), cast<VectorType>(op.getType()),
+                        chunk.mask ? tail : Value());
+}
+
+void HostLowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
+  storeNeighbours(value, op.getDestination(),
+                  basePointer(bufferOf(op.getDestination()), rowDims),
+                  toI64(chunk.column), chunk.mask ? tail : Value());
+}
+
 void HostLowering::emitStoreRow(Value value, const Buffer &buffer) {
-  Value address = elementPointer(buffer.pointer, toI64(row), buffer.element);
-  LLVM::StoreOp::create(b, loc, value, address);
+  LLVM::StoreOp::create(b, loc, value, basePointer(buffer, rowDims));
 }
 
 //===----------------------------------------------------------------------===//
@@ -453,10 +395,15 @@ struct ConvertNormTileToHost
       StringAttr name = kernel.getSymNameAttr();
       auto function = func::FuncOp::create(b, kernel.getLoc(), name, type);
       useStorageTypes(kernel);
-      HostLowering lowering(b, kernel);
-      if (failed(lowering.lower(function)))
+      std::unique_ptr<HostLowering> lowering;
+      if (kernel.getOrder().isAcross())
+        lowering = std::make_unique<HostAcross>(b, kernel);
+      else
+        lowering = std::make_unique<HostLowering>(b, kernel);
+      if (failed(lowering->lower(function)))
         return signalPassFailure();
-      variants[name] = VariantAttr::get(b.getContext(), name, 1, 1, 1, 0);
+      variants[name] = VariantAttr::get(b.getContext(), name, 1, 1,
+                                        lowering->rowsPerStep(), 0, 1, 0, 0);
       kernel.erase();
     }
     module.walk([&](LaunchOp launch) {

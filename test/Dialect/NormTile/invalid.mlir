@@ -38,7 +38,7 @@ func.func private @partial_type(!norm_tile.partial<add, vector<4xf32>>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects memrefs and scalars of up to 64 bits but operand #0 is 'vector<4xf32>'}}
 norm_tile.kernel @operand_type(%x: vector<4xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -48,7 +48,7 @@ norm_tile.kernel @operand_type(%x: vector<4xf32>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects memrefs and scalars of up to 64 bits but operand #1 is 'i128'}}
 norm_tile.kernel @operand_width(%x: memref<?x64xf32, strided<[?, 1]>>, %s: i128)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], []]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -58,7 +58,7 @@ norm_tile.kernel @operand_width(%x: memref<?x64xf32, strided<[?, 1]>>, %s: i128)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects memrefs of 1 or 2 dims but operand #0 is 'memref<2x3x64xf32>'}}
 norm_tile.kernel @operand_rank(%x: memref<2x3x64xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [2], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -68,7 +68,7 @@ norm_tile.kernel @operand_rank(%x: memref<2x3x64xf32>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects columns with stride 1 but operand #0 is 'memref<?x64xf32, strided<[?, 2]>>'}}
 norm_tile.kernel @operand_stride(%x: memref<?x64xf32, strided<[?, 2]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -78,7 +78,7 @@ norm_tile.kernel @operand_stride(%x: memref<?x64xf32, strided<[?, 2]>>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects 'columns' to be an extent, or -1, but got -2}}
 norm_tile.kernel @columns(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = -2 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [-2], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -88,7 +88,7 @@ norm_tile.kernel @columns(%x: memref<?x64xf32, strided<[?, 1]>>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects 'rows_of' to be the number of a memref operand but got 1}}
 norm_tile.kernel @rows_of(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 1 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -98,7 +98,7 @@ norm_tile.kernel @rows_of(%x: memref<?x64xf32, strided<[?, 1]>>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects 'columns_of' to be the number of a memref operand but got 1}}
 norm_tile.kernel @columns_of(%x: memref<?x64xf32, strided<[?, 1]>>, %s: f32)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 1 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], []]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -108,7 +108,7 @@ norm_tile.kernel @columns_of(%x: memref<?x64xf32, strided<[?, 1]>>, %s: f32)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects at most 64 lanes per step, those of the order, but got 128 x 1}}
 norm_tile.kernel @lanes(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 64>, schedule = #norm.schedule<threads = 128>} {
   norm_tile.work (%row) {
   }
@@ -120,7 +120,7 @@ norm_tile.kernel @lanes(%x: memref<?x64xf32, strided<[?, 1]>>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects a body of one 'norm_tile.work'}}
 norm_tile.kernel @no_work(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
 
 }
@@ -129,7 +129,7 @@ norm_tile.kernel @no_work(%x: memref<?x64xf32, strided<[?, 1]>>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects a body of one 'norm_tile.work'}}
 norm_tile.kernel @two_works(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -141,7 +141,7 @@ norm_tile.kernel @two_works(%x: memref<?x64xf32, strided<[?, 1]>>)
 
 // expected-error@+1 {{'norm_tile.kernel' op expects a body of one 'norm_tile.work'}}
 norm_tile.kernel @other_op(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   %c = arith.constant 0 : index
   norm_tile.work (%row) {
@@ -151,7 +151,7 @@ norm_tile.kernel @other_op(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @work_argument(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   // expected-error@+1 {{'norm_tile.work' op expects one argument of type index, the row, but got ()}}
   "norm_tile.work"() ({
@@ -162,7 +162,7 @@ norm_tile.kernel @work_argument(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @phase_argument(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     // expected-error@+1 {{'norm_tile.phase' op expects one argument of type index, the first column of the chunk, but got ('i32')}}
@@ -176,7 +176,7 @@ norm_tile.kernel @phase_argument(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @phase_terminator(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     // expected-error@+1 {{'norm_tile.phase' op expects the region to end in 'norm_tile.yield'}}
@@ -189,7 +189,7 @@ norm_tile.kernel @phase_terminator(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @kind(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     // expected-error@+1 {{expects a kind of reduction but got 'median'}}
@@ -201,7 +201,7 @@ norm_tile.kernel @kind(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @phase_count(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     // expected-error@+1 {{'norm_tile.phase' op expects 1 values and results, one for each kind, but got 0 and 1}}
@@ -213,7 +213,7 @@ norm_tile.kernel @phase_count(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @phase_result(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     // expected-error@+1 {{'norm_tile.phase' op expects result #0 to hold 'add' of the yielded vector's elements but got '!norm_tile.partial<max, f32>' for 'vector<4xf32>'}}
@@ -227,7 +227,7 @@ norm_tile.kernel @phase_result(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @row_op_in_phase(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -240,7 +240,7 @@ norm_tile.kernel @row_op_in_phase(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @chunk_op_in_work(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     // expected-error@+1 {{'norm_tile.held' op expects parent op 'norm_tile.phase'}}
@@ -253,7 +253,7 @@ norm_tile.kernel @chunk_op_in_work(%x: memref<?x64xf32, strided<[?, 1]>>)
 // Accesses.
 
 norm_tile.kernel @other_use(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     // expected-error@+2 {{'memref.dim' op is not a load or store of norm_tile, and can't use operand #0 of a kernel}}
@@ -265,7 +265,7 @@ norm_tile.kernel @other_use(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @buffer(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     %m = memref.alloc() : memref<64xf32>
@@ -279,7 +279,7 @@ norm_tile.kernel @buffer(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @no_row(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -292,7 +292,7 @@ norm_tile.kernel @no_row(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @extra_row(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<64xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], [_, 0]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -305,7 +305,7 @@ norm_tile.kernel @extra_row(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<64
 // -----
 
 norm_tile.kernel @other_row(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -318,7 +318,7 @@ norm_tile.kernel @other_row(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @other_column(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -332,7 +332,7 @@ norm_tile.kernel @other_column(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @extent(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<32xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], [_, 0]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -345,7 +345,7 @@ norm_tile.kernel @extent(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<32xf3
 // -----
 
 norm_tile.kernel @chunk_size(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -358,7 +358,7 @@ norm_tile.kernel @chunk_size(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @chunk_rank(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -371,7 +371,7 @@ norm_tile.kernel @chunk_rank(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @element_type(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -384,7 +384,7 @@ norm_tile.kernel @element_type(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @yield_size(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     %p = norm_tile.phase reduce [add] (%column) {
@@ -398,7 +398,7 @@ norm_tile.kernel @yield_size(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @row_buffer(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     // expected-error@+1 {{'norm_tile.load_row' op expects a buffer of rows but got 'memref<?x64xf32, strided<[?, 1]>>'}}
@@ -409,7 +409,7 @@ norm_tile.kernel @row_buffer(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @row_element(%x: memref<?x64xf32, strided<[?, 1]>>, %r: memref<?xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], [0, _]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     // expected-error@+1 {{'norm_tile.load_row' op expects an element of type 'f32' but got 'f64'}}
@@ -420,7 +420,7 @@ norm_tile.kernel @row_element(%x: memref<?x64xf32, strided<[?, 1]>>, %r: memref<
 // -----
 
 norm_tile.kernel @row_index(%x: memref<?x64xf32, strided<[?, 1]>>, %r: memref<?xf32>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], [0, _]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     %c = arith.constant 0 : index
@@ -435,7 +435,7 @@ norm_tile.kernel @row_index(%x: memref<?x64xf32, strided<[?, 1]>>, %r: memref<?x
 // Held values.
 
 norm_tile.kernel @hold_in_stream(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32, residency = stream>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -449,7 +449,7 @@ norm_tile.kernel @hold_in_stream(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @hold_dynamic(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = -1 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [-1], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -463,7 +463,7 @@ norm_tile.kernel @hold_dynamic(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @hold_size(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -477,7 +477,7 @@ norm_tile.kernel @hold_size(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @hold_index(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -491,7 +491,7 @@ norm_tile.kernel @hold_index(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @slot_number(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -505,7 +505,7 @@ norm_tile.kernel @slot_number(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @slot_twice(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -520,7 +520,7 @@ norm_tile.kernel @slot_twice(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @slot_empty(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -533,7 +533,7 @@ norm_tile.kernel @slot_empty(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @slot_type(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -550,7 +550,7 @@ norm_tile.kernel @slot_type(%x: memref<?x64xf32, strided<[?, 1]>>)
 // Exchanges.
 
 norm_tile.kernel @foreign_partial(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     %p = builtin.unrealized_conversion_cast to !norm_tile.partial<add, f32>
@@ -562,7 +562,7 @@ norm_tile.kernel @foreign_partial(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @exchanged_twice(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     %p = norm_tile.phase reduce [add] (%column) {
@@ -577,7 +577,7 @@ norm_tile.kernel @exchanged_twice(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @foreign_token(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     %t = builtin.unrealized_conversion_cast to !norm_tile.token
@@ -589,7 +589,7 @@ norm_tile.kernel @foreign_token(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @waited_twice(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     %p = norm_tile.phase reduce [add] (%column) {
@@ -606,7 +606,7 @@ norm_tile.kernel @waited_twice(%x: memref<?x64xf32, strided<[?, 1]>>)
 // -----
 
 norm_tile.kernel @wait_types(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", columns = 64 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
     %p = norm_tile.phase reduce [add] (%column) {

@@ -15,7 +15,7 @@
 // CHECK-SAME:      attributes {columns = 4096 : i64, columns_of = 0 : i64, order = #norm.order<leaf = 8, lanes = 1024>
 // CHECK-SAME:      program = "rms_norm", rows_of = 0 : i64, schedule = #norm.schedule<threads = 128>}
 norm_tile.kernel @all_ops(%x: memref<?x4096xbf16, strided<[?, 1]>>, %w: memref<4096xbf16>, %y: memref<?x4096xbf16, strided<[?, 1]>>, %r: memref<?xf32>, %s: f32)
-    attributes {program = "rms_norm", columns = 4096 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "rms_norm", space = #norm_tile.space<rows = [-1], columns = [4096], axes = [[0, 1], [_, 0], [0, 1], [0, _], []]>,
                 order = #norm.order<leaf = 8, lanes = 1024>, schedule = #norm.schedule<threads = 128>} {
   // CHECK: norm_tile.work (%[[ROW:.*]]) {
   norm_tile.work (%row) {
@@ -62,7 +62,7 @@ norm_tile.kernel @all_ops(%x: memref<?x4096xbf16, strided<[?, 1]>>, %w: memref<4
 
 // CHECK-LABEL: norm_tile.kernel @implicit_yield
 norm_tile.kernel @implicit_yield(%x: memref<?x?xf32, strided<[?, 1]>>)
-    attributes {program = "copy", columns = -1 : i64, rows_of = 0 : i64, columns_of = 0 : i64,
+    attributes {program = "copy", space = #norm_tile.space<rows = [-1], columns = [-1], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 128, residency = stream>} {
   norm_tile.work (%row) {
     norm_tile.phase (%column) {
@@ -84,7 +84,7 @@ func.func @launch(%x: memref<?x?xf32, strided<[?, 1]>>) {
   // CHECK-SAME: variants = [#norm_tile.variant<symbol = "implicit_yield", alignment = 16, block = 128, rows_per_cta = 1, shared = 0>]}
   // CHECK-SAME: : memref<?x?xf32, strided<[?, 1]>>
   norm_tile.launch @implicit_yield(%x) {
-      program = "copy", columns = -1 : i64, rows_of = 0 : i64, columns_of = 0 : i64, num_outputs = 1 : i64,
+      program = "copy", space = #norm_tile.space<rows = [-1], columns = [-1], axes = [[0, 1]]>space = #norm_tile.space<rows = [-1], columns = [-1], axes = [[0, 1]]>, num_outputs = 1 : i64,
       order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 128, residency = stream>,
       variants = [#norm_tile.variant<symbol = "implicit_yield", alignment = 16, block = 128, rows_per_cta = 1, shared = 0>]}
       : memref<?x?xf32, strided<[?, 1]>>

@@ -107,7 +107,7 @@ LogicalResult NormDialect::verifyRegionResultAttribute(Operation *op, unsigned,
 //===----------------------------------------------------------------------===//
 
 LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                int64_t leaf, int64_t lanes) {
+                                int64_t leaf, int64_t lanes, int64_t inner) {
   if (leaf < 1 || leaf > 64 || !llvm::isPowerOf2_64(leaf))
     return emitError()
            << "expects 'leaf' to be a power of two from 1 to 64 but got "
@@ -116,13 +116,15 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError()
            << "expects 'lanes' to be a power of two from 1 to 1024 but got "
            << lanes;
+  if (inner < 0 || inner > 1024)
+    return emitError() << "expects 'inner' from 0 to 1024 but got " << inner;
   return success();
 }
 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t threads, int64_t rowsPerCta,
                                    Residency, bool, int64_t vector,
-                                   int64_t maxRegisters) {
+                                   int64_t maxRegisters, int64_t split) {
   if (threads < 1 || threads > 1024 || !llvm::isPowerOf2_64(threads))
     return emitError()
            << "expects 'threads' to be a power of two from 1 to 1024 but got "
@@ -130,9 +132,6 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (rowsPerCta < 1 || rowsPerCta > 1024)
     return emitError() << "expects 'rows_per_cta' from 1 to 1024 but got "
                        << rowsPerCta;
-  if (threads * rowsPerCta > 1024)
-    return emitError() << "expects at most 1024 threads per CTA but got "
-                       << threads << " x " << rowsPerCta;
   if (vector < 1 || !llvm::isPowerOf2_64(vector) || threads * vector > 1024)
     return emitError() << "expects 'vector' to be a power of two with at most "
                           "1024 lanes per step but got "
@@ -140,5 +139,13 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (maxRegisters < 0 || maxRegisters > 255)
     return emitError() << "expects 'max_registers' from 0 to 255 but got "
                        << maxRegisters;
+  // Across memory, a thread works on `vector` of them.
+  if (threads * rowsPerCta > 1024 * vector)
+    return emitError() << "expects at most 1024 threads per CTA but got "
+                       << threads << " x " << rowsPerCta;
+  if (split < 0 || split > 128 || (split && !llvm::isPowerOf2_64(split)))
+    return emitError()
+           << "expects 'split' to be 0 or a power of two up to 128 but got "
+           << split;
   return success();
 }

@@ -20,29 +20,6 @@ namespace mlir::norm {
 using namespace mlir;
 using namespace mlir::norm;
 
-static Residency toAttr(::norm::Residency residency) {
-  switch (residency) {
-  case ::norm::Residency::Registers:
-    return Residency::Registers;
-  case ::norm::Residency::Shared:
-    return Residency::Shared;
-  case ::norm::Residency::Stream:
-    return Residency::Stream;
-  }
-  llvm_unreachable("covered switch");
-}
-
-static ::norm::Schedule toValue(ScheduleAttr attr) {
-  ::norm::Schedule schedule;
-  schedule.threads = attr.getThreads();
-  schedule.rowsPerCta = attr.getRowsPerCta();
-  schedule.residency = static_cast<::norm::Residency>(attr.getResidency());
-  schedule.prefetch = attr.getPrefetch();
-  schedule.vector = attr.getVector();
-  schedule.maxRegisters = attr.getMaxRegisters();
-  return schedule;
-}
-
 /// Checks that a target converts what the body of a program converts. It
 /// needn't to move elements about.
 static LogicalResult checkTypes(GenericOp op, StringRef target) {
@@ -99,19 +76,15 @@ struct NormSchedule
     ::norm::ProgramFacts facts = program->facts();
     // A schedule in the IR is the user's; the option overrides its fields.
     ::norm::Schedule value = op.getSchedule()
-                                 ? toValue(*op.getSchedule())
+                                 ? toSchedule(*op.getSchedule())
                                  : ::norm::chooseSchedule(facts, limits);
     llvm::Error error = ::norm::overrideSchedule(value, schedule);
     if (!error)
       error = ::norm::checkSchedule(value, facts, limits, target);
     if (error)
       return op.emitError(llvm::toString(std::move(error)));
-    MLIRContext *context = op.getContext();
-    op.setScheduleAttr(ScheduleAttr::get(
-        context, value.threads, value.rowsPerCta, toAttr(value.residency),
-        value.prefetch, value.vector, value.maxRegisters));
-    if (!op.getOrder())
-      op.setOrderAttr(OrderAttr::get(context, facts.leaf, facts.lanes));
+    op.setScheduleAttr(toAttribute(op.getContext(), value));
+    op.setOrderAttr(program->order);
     return success();
   }
 };

@@ -27,68 +27,128 @@ using namespace mlir::norm;
 namespace tile = mlir::norm_tile;
 
 //===----------------------------------------------------------------------===//
-// Operands: rows and columns collapsed to one dim each
+// Space: dims that lie in memory like one are one
 //===----------------------------------------------------------------------===//
 
-/// `value`, all of whose dims are columns, as one row.
-static FailureOr<Value> expandToOneRow(OpBuilder &b, Location loc,
-                                       Value value) {
-  auto type = cast<MemRefType>(value.getType());
-  SmallVector<ReassociationIndices> groups = {{0, 1}};
-  int64_t columns = type.getDimSize(0);
-  FailureOr<MemRefType> expanded =
-      memref::ExpandShapeOp::computeExpandedType(type, {1, columns}, groups);
-  if (failed(expanded))
-    return emitError(loc) << "expects an operand that can be written as one "
-                             "row but got "
-                          << type;
-  OpFoldResult extent = b.getIndexAttr(columns);
-  if (ShapedType::isDynamic(columns))
-    extent = memref::DimOp::create(b, loc, value, 0).getResult();
-  return memref::ExpandShapeOp::create(
-             b, loc, *expanded, value, groups,
-             ArrayRef<OpFoldResult>{b.getIndexAttr(1), extent})
-      .getResult();
+/// The axis of an operand that walks a dim, -1 for none.
+static int64_t axisOf(AffineMap map, unsigned dim) {
+  for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+    if (expr == getAffineDimExpr(dim, map.getContext()))
+      return axis;
+  return -1;
 }
 
-/// `value` with its row dims and its column dims collapsed, as (row, column),
-/// (row) or (column).
-static FailureOr<Value> collapseOperand(OpBuilder &b, Location loc, Value value,
-                                        Access access, unsigned numRowDims) {
-  auto type = dyn_cast<MemRefType>(value.getType());
+/// Whether steps along `first` and the following `second` are in one operand
+/// like those along a single dim.
+static bool liesLikeOne(OpOperand &operand, AffineMap map, unsigned first,
+                        unsigned second) {
+  auto type = dyn_cast<MemRefType>(operand.get().getType());
   if (!type)
-    return value;
-  int64_t rank = type.getRank();
-  if (rank == 0) {
-    auto one = MemRefType::get({1}, type.getElementType());
-    return memref::ExpandShapeOp::create(b, loc, one, value,
-                                         ArrayRef<ReassociationIndices>{})
-        .getResult();
+    return true;
+  int64_t outer = axisOf(map, first), inner = axisOf(map, second);
+  if (outer < 0 && inner < 0)
+    return true;
+  if (outer < 0 || inner < outer)
+    return false;
+  for (int64_t between = outer + 1; between < inner; ++between)
+    if (type.getDimSize(between) != 1)
+      return false;
+  if (type.getLayout().isIdentity())
+    return true;
+  auto [strides, offset] = type.getStridesAndOffset();
+  return ShapedType::isStatic(strides[outer]) &&
+         ShapedType::isStatic(strides[inner]) && !type.isDynamicDim(inner) &&
+         strides[outer] == strides[inner] * type.getDimSize(inner);
+}
+
+namespace {
+/// The dims of a program as those of its kernel.
+struct Space {
+  /// The dims of the program that each dim of the kernel stands for.
+  SmallVector<SmallVector<unsigned>> rows, columns;
+
+  tile::SpaceAttr toAttribute(GenericOp op) const;
+  /// Number of the kernel's dim that stands for `dim` alone.
+  std::optional<unsigned> find(unsigned dim) const {
+    for (auto [number, group] : llvm::enumerate(llvm::concat<const SmallVector<unsigned>>(
+                                        rows, columns)))
+      if (group.size() == 1 && group.front() == dim)
+        return number;
+    return std::nullopt;
   }
-  SmallVector<ReassociationIndices> groups;
-  if (access == Access::Full && numRowDims != 0) {
-    groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, numRowDims)));
-    groups.push_back(llvm::to_vector(llvm::seq<int64_t>(numRowDims, rank)));
-  } else {
-    groups.push_back(llvm::to_vector(llvm::seq<int64_t>(0, rank)));
+};
+} // namespace
+
+/// Dims whose position or unknown extent the body asks for.
+static uint64_t findNamedDims(GenericOp op) {
+  uint64_t mask = 0;
+  for (Operation &inner : op.getBody().front()) {
+    if (auto index = dyn_cast<IndexOp>(inner))
+      mask |= uint64_t(1) << *op.getDimNumber(index.getDim());
+    if (auto extent = dyn_cast<ExtentOp>(inner)) {
+      unsigned dim = *op.getDimNumber(extent.getDim());
+      if (ShapedType::isDynamic(op.getExtents()[dim]))
+        mask |= uint64_t(1) << dim;
+    }
   }
-  if (static_cast<int64_t>(groups.size()) != rank) {
-    if (!memref::CollapseShapeOp::isGuaranteedCollapsible(type, groups))
-      return emitError(loc) << "expects an operand whose dims can be collapsed "
-                               "to rows and columns but got "
-                            << type;
-    value = memref::CollapseShapeOp::create(b, loc, value, groups);
-    type = cast<MemRefType>(value.getType());
+  return mask;
+}
+
+static SmallVector<SmallVector<unsigned>>
+collapse(GenericOp op, ArrayRef<unsigned> dims, uint64_t separate) {
+  SmallVector<SmallVector<unsigned>> groups;
+  for (unsigned dim : dims) {
+    bool joins = !groups.empty() && !(separate >> dim & 1) &&
+                 !(separate >> groups.back().back() & 1) &&
+                 llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+                   return liesLikeOne(operand,
+                                      op.getMatchingIndexingMap(&operand),
+                                      groups.back().back(), dim);
+                 });
+    if (!joins)
+      groups.emplace_back();
+    groups.back().push_back(dim);
   }
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)) || strides.back() != 1)
-    return emitError(loc) << "expects an operand with stride 1 along its last "
-                             "dim but got "
-                          << type;
-  if (access == Access::Full && numRowDims == 0)
-    return expandToOneRow(b, loc, value);
-  return value;
+  return groups;
+}
+
+static Space findSpace(const Program &program) {
+  GenericOp op = program.op;
+  uint64_t separate = findNamedDims(op);
+  if (program.order.getInner() > 1)
+    separate |= uint64_t(1) << program.columnDims.back();
+  Space space;
+  space.rows = collapse(op, program.rowDims, separate);
+  space.columns = collapse(op, program.columnDims, separate);
+  return space;
+}
+
+tile::SpaceAttr Space::toAttribute(GenericOp op) const {
+  SmallVector<int64_t> extents = op.getExtents();
+  auto extentsOf = [&](ArrayRef<SmallVector<unsigned>> groups) {
+    SmallVector<int64_t> result;
+    for (ArrayRef<unsigned> group : groups) {
+      int64_t extent = 1;
+      for (unsigned dim : group)
+        extent = extent < 0 || ShapedType::isDynamic(extents[dim])
+                     ? -1
+                     : extent * extents[dim];
+      result.push_back(extent);
+    }
+    return result;
+  };
+  SmallVector<DenseI64ArrayAttr> axes;
+  for (OpOperand &operand : op->getOpOperands()) {
+    SmallVector<int64_t> list;
+    if (isa<MemRefType>(operand.get().getType()))
+      for (const auto &groups : {rows, columns})
+        for (ArrayRef<unsigned> group : groups)
+          list.push_back(
+              axisOf(op.getMatchingIndexingMap(&operand), group.back()));
+    axes.push_back(DenseI64ArrayAttr::get(op.getContext(), list));
+  }
+  return tile::SpaceAttr::get(op.getContext(), extentsOf(rows),
+                              extentsOf(columns), axes);
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,8 +159,10 @@ namespace {
 /// Writes the phases of one program into the `work` region of its kernel.
 class KernelBuilder {
 public:
-  KernelBuilder(const Program &program, tile::KernelOp kernel)
-      : program(program), generic(program.op), kernel(kernel),
+  KernelBuilder(const Program &program, const Space &space,
+                tile::KernelOp kernel)
+      : program(program), space(space), generic(program.op), kernel(kernel),
+        isAcross(kernel.getOrder().isAcross()),
         rows(kernel.getContext()), chunks(kernel.getContext()),
         loc(program.op->getLoc()) {}
 
@@ -120,6 +182,9 @@ private:
   Value getArgumentChunk(BlockArgument arg);
   Value getArgumentRow(BlockArgument arg);
   Value getVector(Value value);
+  /// `value` as a vector on the current chunk; across memory also the values
+  /// that don't vary on columns are vectors, of neighbours.
+  Value broadcast(OpBuilder &b, Value scalar);
   Value emitOp(OpResult wanted, bool onChunk);
   Value emitExtent(ExtentOp op);
   Value emitIndex(IndexOp op, bool onChunk);
@@ -134,8 +199,10 @@ private:
   }
 
   const Program &program;
+  const Space &space;
   GenericOp generic;
   tile::KernelOp kernel;
+  bool isAcross;
   /// Builders of row-level code, before the current phase, and of its region.
   OpBuilder rows, chunks;
   Location loc;
@@ -182,7 +249,7 @@ Value KernelBuilder::getRow(Value value) {
 
 Value KernelBuilder::getArgumentChunk(BlockArgument arg) {
   Value source = kernel.getBlock()->getArgument(arg.getArgNumber());
-  bool isFull = cast<MemRefType>(source.getType()).getRank() == 2;
+  bool isFull = kernel.getSpace().hasRows(arg.getArgNumber());
   return tile::LoadOp::create(chunks, loc, vectorOf(arg.getType()), source,
                               isFull ? row : Value(), column);
 }
@@ -191,17 +258,20 @@ Value KernelBuilder::getArgumentRow(BlockArgument arg) {
   Value source = kernel.getBlock()->getArgument(arg.getArgNumber());
   if (!isa<MemRefType>(source.getType()))
     return source;
-  return tile::LoadRowOp::create(rows, loc, arg.getType(), source, row);
+  Type type = isAcross ? Type(vectorOf(arg.getType())) : arg.getType();
+  return tile::LoadRowOp::create(rows, loc, type, source, row);
+}
+
+Value KernelBuilder::broadcast(OpBuilder &b, Value value) {
+  if (!value || isa<VectorType>(value.getType()))
+    return value;
+  return vector::BroadcastOp::create(b, loc, vectorOf(value.getType()), value);
 }
 
 Value KernelBuilder::getVector(Value value) {
   if (program.variesOnColumns(value))
     return getChunk(value);
-  Value scalar = getRow(value);
-  if (!scalar)
-    return {};
-  return vector::BroadcastOp::create(chunks, loc, vectorOf(scalar.getType()),
-                                     scalar);
+  return broadcast(chunks, getRow(value));
 }
 
 Value KernelBuilder::toType(OpBuilder &b, Value index, Type type) {
@@ -220,40 +290,40 @@ Value KernelBuilder::emitExtent(ExtentOp op) {
     return toType(rows, arith::ConstantIndexOp::create(rows, loc, extent),
                   op.getType());
   bool isColumn = program.isColumnDim(dim);
-  unsigned count =
-      isColumn ? generic.getNumDims() - program.numRowDims : program.numRowDims;
-  if (count != 1) {
-    op.emitOpError() << "expects a static extent of dim '" << op.getDim()
-                     << "', which is collapsed with others";
-    return {};
-  }
   Type index = rows.getIndexType();
-  Value value = isColumn ? tile::ColumnsOp::create(rows, loc, index).getResult()
-                         : tile::RowsOp::create(rows, loc, index).getResult();
+  Value value;
+  if ((isColumn ? space.columns : space.rows).size() > 1 || isAcross)
+    value = tile::ExtentOp::create(rows, loc, index, *space.find(dim));
+  else if (isColumn)
+    value = tile::ColumnsOp::create(rows, loc, index);
+  else
+    value = tile::RowsOp::create(rows, loc, index);
   return toType(rows, value, op.getType());
 }
 
 Value KernelBuilder::emitIndex(IndexOp op, bool onChunk) {
-  unsigned count =
-      onChunk ? generic.getNumDims() - program.numRowDims : program.numRowDims;
-  if (count != 1) {
-    op.emitOpError() << "expects dim '" << op.getDim()
-                     << "' not to be collapsed with others in a kernel";
-    return {};
-  }
-  if (!onChunk)
+  unsigned dim = *generic.getDimNumber(op.getDim());
+  OpBuilder &b = onChunk ? chunks : rows;
+  std::optional<unsigned> number = space.find(dim);
+  // A dim of one element among others has no place in the kernel.
+  if (!number)
+    return broadcast(b, toType(b, arith::ConstantIndexOp::create(b, loc, 0),
+                               op.getType()));
+  if (!onChunk && !isAcross && space.rows.size() == 1)
     return toType(rows, row, op.getType());
-  SmallVector<int64_t> steps =
-      llvm::to_vector(llvm::seq<int64_t>(0, kernel.getChunkSize()));
-  Value base = toType(chunks, column, op.getType());
-  VectorType type = vectorOf(op.getType());
-  SmallVector<Attribute> elements;
-  for (int64_t step : steps)
-    elements.push_back(chunks.getIntegerAttr(op.getType(), step));
-  Value offsets = arith::ConstantOp::create(
-      chunks, loc, DenseElementsAttr::get(type, elements));
-  Value wide = vector::BroadcastOp::create(chunks, loc, type, base);
-  return arith::AddIOp::create(chunks, loc, wide, offsets);
+  bool isVector = onChunk || isAcross;
+  Type type = isVector ? Type(vectorOf(b.getIndexType())) : b.getIndexType();
+  Value value = tile::IndexOp::create(b, loc, type, *number);
+  if (op.getType().isIndex())
+    return value;
+  auto like = [&](Type element) {
+    return isVector ? Type(vectorOf(element)) : element;
+  };
+  if (isa<IntegerType>(op.getType()))
+    return arith::IndexCastOp::create(b, loc, like(op.getType()), value);
+  Value integer =
+      arith::IndexCastOp::create(b, loc, like(b.getI64Type()), value);
+  return arith::SIToFPOp::create(b, loc, like(op.getType()), integer);
 }
 
 /// Emits the op that defines a value, on vectors where it is on a chunk.
@@ -264,16 +334,21 @@ Value KernelBuilder::emitOp(OpResult wanted, bool onChunk) {
   if (auto index = dyn_cast<IndexOp>(op))
     return emitIndex(index, onChunk);
   assert(!isa<ReduceOp>(op) && "results of reductions are mapped by the wait");
+  bool onVectors = onChunk;
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
     Value value = onChunk ? getVector(operand) : getRow(operand);
     if (!value)
       return {};
     operands.push_back(value);
+    onVectors |= isa<VectorType>(value.getType());
   }
+  if (onVectors)
+    for (Value &operand : operands)
+      operand = broadcast(onChunk ? chunks : rows, operand);
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
-    types.push_back(onChunk ? Type(vectorOf(type)) : type);
+    types.push_back(onVectors ? Type(vectorOf(type)) : type);
   OperationState state(op->getLoc(), op->getName(), operands, types);
   state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
   state.propertiesAttr = op->getPropertiesAsAttribute();
@@ -301,8 +376,7 @@ LogicalResult KernelBuilder::buildPhase(unsigned phase, tile::PhaseOp op) {
   auto yield = cast<YieldOp>(generic.getBlock()->getTerminator());
   for (auto [i, result] : llvm::enumerate(yield.getOperands())) {
     unsigned number = generic.getInputs().size() + i;
-    if (program.accesses[number] != Access::Full &&
-        program.accesses[number] != Access::Column)
+    if (program.accesses[number] == Access::Row)
       continue;
     if (program.ready.lookup(result) != phase)
       continue;
@@ -310,7 +384,7 @@ LogicalResult KernelBuilder::buildPhase(unsigned phase, tile::PhaseOp op) {
     if (!value)
       return failure();
     Value destination = kernel.getBlock()->getArgument(number);
-    bool hasRow = cast<MemRefType>(destination.getType()).getRank() == 2;
+    bool hasRow = kernel.getSpace().hasRows(number);
     tile::StoreOp::create(chunks, loc, value, destination,
                           hasRow ? row : Value(), column);
   }
@@ -359,8 +433,12 @@ void KernelBuilder::buildExchange(unsigned phase, tile::PhaseOp op) {
   SmallVector<Value> results;
   for (ReduceOp reduce : program.reductionsOf(phase))
     llvm::append_range(results, reduce.getResults());
-  auto wait = tile::ExchangeWaitOp::create(
-      rows, loc, ValueRange(results).getTypes(), start.getToken());
+  SmallVector<Type> types;
+  for (Value result : results)
+    types.push_back(isAcross ? Type(vectorOf(result.getType()))
+                             : result.getType());
+  auto wait =
+      tile::ExchangeWaitOp::create(rows, loc, types, start.getToken());
   for (auto [from, to] : llvm::zip(results, wait.getResults()))
     rowValues.map(from, to);
 }
@@ -374,6 +452,8 @@ LogicalResult KernelBuilder::storeRows(unsigned phase) {
         program.ready.lookup(result) != phase)
       continue;
     Value value = getRow(result);
+    if (isAcross)
+      value = broadcast(rows, value);
     if (!value)
       return failure();
     tile::StoreRowOp::create(rows, loc, value,
@@ -455,16 +535,6 @@ struct NormTile : public mlir::norm::impl::NormTilePassBase<NormTile> {
 };
 } // namespace
 
-/// Number of the first operand with rows (or with columns).
-static int64_t findOperand(const Program &program, Access first,
-                           Access second) {
-  for (Access wanted : {first, second})
-    for (auto [i, access] : llvm::enumerate(program.accesses))
-      if (access == wanted)
-        return i;
-  return -1;
-}
-
 LogicalResult NormTile::tileOne(GenericOp op, SymbolTable &symbols) {
   if (op.hasTensorSemantics())
     return op.emitOpError("expects buffers; run bufferization before tiling");
@@ -474,19 +544,11 @@ LogicalResult NormTile::tileOne(GenericOp op, SymbolTable &symbols) {
   if (failed(program))
     return failure();
   OpBuilder b(op);
-  SmallVector<Value> operands;
-  for (auto [operand, access] :
-       llvm::zip(op->getOperands(), program->accesses)) {
-    FailureOr<Value> value =
-        collapseOperand(b, op.getLoc(), operand, access, program->numRowDims);
-    if (failed(value))
-      return failure();
-    operands.push_back(*value);
-  }
-  int64_t rowsOf = findOperand(*program, Access::Full, Access::Row);
-  int64_t columnsOf = findOperand(*program, Access::Full, Access::Column);
-  if (rowsOf < 0 || columnsOf < 0)
-    return op.emitOpError("expects an operand with rows and one with columns");
+  Space space = findSpace(*program);
+  tile::SpaceAttr spaceAttr = space.toAttribute(op);
+  for (unsigned dim = 0; dim < spaceAttr.getNumDims(); ++dim)
+    if (spaceAttr.getExtent(dim) < 0 && spaceAttr.findOperand(dim) < 0)
+      return op.emitOpError("expects an operand that tells every extent");
 
   auto function = op->getParentOfType<FunctionOpInterface>();
   StringRef name =
@@ -494,18 +556,18 @@ LogicalResult NormTile::tileOne(GenericOp op, SymbolTable &symbols) {
   StringRef programName = op.getName().value_or("generic");
   OpBuilder moduleBuilder(getOperation().getBodyRegion());
   auto kernel = tile::KernelOp::create(
-      moduleBuilder, op.getLoc(), (name + "_0").str(), programName,
-      program->columns, rowsOf, columnsOf, *op.getOrder(), *op.getSchedule());
+      moduleBuilder, op.getLoc(), (name + "_0").str(), programName, spaceAttr,
+      *op.getOrder(), *op.getSchedule());
   Block &block = kernel.getBody().emplaceBlock();
-  for (Value operand : operands)
+  for (Value operand : op->getOperands())
     block.addArgument(operand.getType(), op.getLoc());
   StringAttr symbol = symbols.insert(kernel, getOperation().getBody()->begin());
-  if (failed(KernelBuilder(*program, kernel).build()))
+  if (failed(KernelBuilder(*program, space, kernel).build()))
     return failure();
   tile::LaunchOp::create(
-      b, op.getLoc(), FlatSymbolRefAttr::get(symbol), operands,
-      kernel.getProgramAttr(), kernel.getColumnsAttr(), kernel.getRowsOfAttr(),
-      kernel.getColumnsOfAttr(), b.getI64IntegerAttr(op.getOutputs().size()),
+      b, op.getLoc(), FlatSymbolRefAttr::get(symbol), op->getOperands(),
+      kernel.getProgramAttr(), spaceAttr,
+      b.getI64IntegerAttr(op.getOutputs().size()),
       kernel.getOrder(), kernel.getSchedule(), ArrayAttr());
   op.erase();
   return success();

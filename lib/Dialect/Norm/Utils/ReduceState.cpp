@@ -323,9 +323,7 @@ ReduceState ReduceEmitter::leafMaxExpSum(Value values, Value mask,
   return toScalars(b, loc, state);
 }
 
-/// The counts met when groups of `group` states of a leaf are halved. Columns
-/// beyond the row's end are the leaf's last ones.
-static SmallVector<Counts> leafCases(int64_t leaf, int64_t group) {
+SmallVector<Counts> mlir::norm::leafCases(int64_t leaf, int64_t group) {
   SmallVector<Counts> cases;
   for (int64_t columns = 0; columns <= leaf; ++columns) {
     // Position j holds elements j, j + group, j + 2 group, ...

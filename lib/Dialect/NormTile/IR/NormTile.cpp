@@ -67,8 +67,145 @@ void NormTileDialect::initialize() {
       >();
 }
 
-SmallVector<KernelParam> mlir::norm_tile::getKernelParams(TypeRange operands,
-                                                          int64_t columns) {
+//===----------------------------------------------------------------------===//
+// Spaces
+//===----------------------------------------------------------------------===//
+
+/// Parses `[4096, -1]`; `_` stands for -1.
+static ParseResult parseNumbers(AsmParser &parser,
+                                SmallVectorImpl<int64_t> &numbers) {
+  return parser.parseCommaSeparatedList(
+      AsmParser::Delimiter::Square, [&]() -> ParseResult {
+        if (succeeded(parser.parseOptionalKeyword("_"))) {
+          numbers.push_back(-1);
+          return success();
+        }
+        return parser.parseInteger(numbers.emplace_back());
+      });
+}
+
+Attribute SpaceAttr::parse(AsmParser &parser, Type) {
+  SmallVector<int64_t> rows, columns;
+  SmallVector<DenseI64ArrayAttr> axes;
+  auto parseAxes = [&]() -> ParseResult {
+    SmallVector<int64_t> numbers;
+    if (parseNumbers(parser, numbers))
+      return failure();
+    axes.push_back(DenseI64ArrayAttr::get(parser.getContext(), numbers));
+    return success();
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseKeyword("rows") ||
+      parser.parseEqual() || parseNumbers(parser, rows) ||
+      parser.parseComma() || parser.parseKeyword("columns") ||
+      parser.parseEqual() || parseNumbers(parser, columns) ||
+      parser.parseComma() || parser.parseKeyword("axes") ||
+      parser.parseEqual() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxes) ||
+      parser.parseGreater())
+    return {};
+  return SpaceAttr::getChecked([&] { return parser.emitError(loc); },
+                               parser.getContext(), rows, columns, axes);
+}
+
+void SpaceAttr::print(AsmPrinter &p) const {
+  auto printNumbers = [&](ArrayRef<int64_t> numbers, bool isAxes) {
+    p << '[';
+    llvm::interleaveComma(numbers, p, [&](int64_t number) {
+      if (isAxes && number < 0)
+        p << '_';
+      else
+        p << number;
+    });
+    p << ']';
+  };
+  p << "<rows = ";
+  printNumbers(getRows(), false);
+  p << ", columns = ";
+  printNumbers(getColumns(), false);
+  p << ", axes = [";
+  llvm::interleaveComma(getAxes(), p, [&](DenseI64ArrayAttr axes) {
+    printNumbers(axes.asArrayRef(), true);
+  });
+  p << "]>";
+}
+
+LogicalResult SpaceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                ArrayRef<int64_t> rows,
+                                ArrayRef<int64_t> columns,
+                                ArrayRef<DenseI64ArrayAttr> axes) {
+  for (ArrayRef<int64_t> extents : {rows, columns})
+    for (int64_t extent : extents)
+      if (extent < -1)
+        return emitError() << "expects extents, or -1, but got " << extent;
+  for (auto [operand, list] : llvm::enumerate(axes)) {
+    size_t size = list.size();
+    if (size != 0 && size != rows.size() + columns.size())
+      return emitError() << "expects " << rows.size() + columns.size()
+                         << " axes for operand #" << operand << " but got "
+                         << size;
+    SmallVector<int64_t> seen;
+    for (int64_t axis : list.asArrayRef()) {
+      if (axis < -1)
+        return emitError() << "expects an axis, or _, but got " << axis;
+      if (axis >= 0 && llvm::is_contained(seen, axis))
+        return emitError() << "expects different axes for operand #" << operand
+                           << " but got " << axis << " twice";
+      seen.push_back(axis);
+    }
+  }
+  return success();
+}
+
+static bool hasAny(ArrayRef<int64_t> axes) {
+  return llvm::any_of(axes, [](int64_t axis) { return axis >= 0; });
+}
+
+bool SpaceAttr::hasRows(unsigned operand) const {
+  ArrayRef<int64_t> axes = getAxes()[operand].asArrayRef();
+  return hasAny(axes.take_front(std::min<size_t>(axes.size(), getNumRowDims())));
+}
+
+bool SpaceAttr::hasColumns(unsigned operand) const {
+  ArrayRef<int64_t> axes = getAxes()[operand].asArrayRef();
+  return hasAny(axes.drop_front(std::min<size_t>(axes.size(), getNumRowDims())));
+}
+
+static int64_t countAll(ArrayRef<int64_t> extents) {
+  // None at all where one of them is 0, known at launch or not.
+  int64_t product = 1;
+  for (int64_t extent : extents)
+    product = extent < 0 || product < 0 ? -1 : product * extent;
+  return product;
+}
+
+int64_t SpaceAttr::countColumns() const { return countAll(getColumns()); }
+int64_t SpaceAttr::countRows() const { return countAll(getRows()); }
+
+SmallVector<unsigned> SpaceAttr::getAxesOf(unsigned operand,
+                                           unsigned dim) const {
+  int64_t last = getAxis(operand, dim), first = 0;
+  SmallVector<unsigned> result;
+  if (last < 0)
+    return result;
+  for (int64_t axis : getAxes()[operand].asArrayRef())
+    if (axis < last)
+      first = std::max(first, axis + 1);
+  for (int64_t axis = first; axis <= last; ++axis)
+    result.push_back(axis);
+  return result;
+}
+
+int64_t SpaceAttr::findOperand(unsigned dim) const {
+  for (auto [operand, axes] : llvm::enumerate(getAxes()))
+    if (!axes.empty() && axes[dim] >= 0)
+      return operand;
+  return -1;
+}
+
+SmallVector<KernelParam>
+mlir::norm_tile::getKernelParams(TypeRange operands, SpaceAttr space,
+                                 norm::OrderAttr order) {
   SmallVector<KernelParam> params;
   for (auto [i, type] : llvm::enumerate(operands)) {
     auto memref = dyn_cast<MemRefType>(type);
@@ -78,12 +215,28 @@ SmallVector<KernelParam> mlir::norm_tile::getKernelParams(TypeRange operands,
       continue;
     }
     params.push_back({KernelParam::Pointer, operand});
-    if (memref.getRank() == 2)
-      params.push_back({KernelParam::Stride, operand});
+    auto [strides, offset] = memref.getStridesAndOffset();
+    for (unsigned dim = 0; dim < space.getNumDims(); ++dim) {
+      int64_t axis = space.getAxis(operand, dim);
+      if (axis >= 0 && ShapedType::isDynamic(strides[axis]))
+        params.push_back(
+            {KernelParam::Stride, operand, static_cast<unsigned>(axis)});
+    }
   }
   params.push_back({KernelParam::Rows});
-  if (columns < 0)
+  if (space.countColumns() < 0)
     params.push_back({KernelParam::Columns});
+  // Of a single dim, the extent is the number of rows (columns).
+  for (unsigned dim = 0; dim < space.getNumDims(); ++dim) {
+    unsigned siblings = dim < space.getNumRowDims() ? space.getNumRowDims()
+                                                    : space.getColumns().size();
+    if (space.getExtent(dim) < 0 && (siblings > 1 || order.isAcross()))
+      params.push_back({KernelParam::Extent, 0, dim});
+  }
+  if (order.isAcross()) {
+    params.push_back({KernelParam::Split});
+    params.push_back({KernelParam::Workspace});
+  }
   return params;
 }
 

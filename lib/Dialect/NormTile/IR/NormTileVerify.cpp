@@ -48,14 +48,17 @@ namespace {
 class KernelVerifier {
 public:
   explicit KernelVerifier(KernelOp kernel)
-      : kernel(kernel), columns(kernel.getColumns()) {}
+      : kernel(kernel), space(kernel.getSpace()),
+        isAcross(kernel.getOrder().isAcross()), columns(kernel.getColumns()) {}
 
   LogicalResult verify();
 
 private:
   LogicalResult verifyOperands();
+  LogicalResult verifyAxes(unsigned operand, MemRefType memref);
   LogicalResult verifyFields();
   LogicalResult verifyUses();
+  LogicalResult verifyDim(Operation *op, uint64_t dim);
   LogicalResult verifyRowOp(Operation *op);
   LogicalResult verifyChunkOp(Operation *op, Value column);
   LogicalResult verifyBuffer(Operation *op, Value buffer);
@@ -68,7 +71,12 @@ private:
   LogicalResult verifyHold(HoldOp op);
   LogicalResult verifyHeld(HeldOp op);
 
+  /// Whether an operand varies on the columns that a phase walks.
+  bool isWalked(Value buffer);
+
   KernelOp kernel;
+  SpaceAttr space;
+  bool isAcross;
   int64_t columns;
   Value row;
   /// Types of the slots that are filled so far.
@@ -88,44 +96,68 @@ LogicalResult KernelVerifier::verifyOperands() {
                << arg.getArgNumber() << " is " << type;
       continue;
     }
-    if (memref.getRank() < 1 || memref.getRank() > 2)
-      return kernel.emitOpError()
-             << "expects memrefs of 1 or 2 dims but operand #"
-             << arg.getArgNumber() << " is " << memref;
     SmallVector<int64_t> strides;
     int64_t offset;
-    if (failed(memref.getStridesAndOffset(strides, offset)) ||
-        strides.back() != 1)
+    if (failed(memref.getStridesAndOffset(strides, offset)))
+      return kernel.emitOpError() << "expects strided memrefs but operand #"
+                                  << arg.getArgNumber() << " is " << memref;
+    if (failed(verifyAxes(arg.getArgNumber(), memref)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult KernelVerifier::verifyAxes(unsigned operand, MemRefType memref) {
+  if (space.getAxes()[operand].empty() && space.getNumDims() != 0)
+    return kernel.emitOpError()
+           << "expects axes of operand #" << operand << ", which is " << memref;
+  for (unsigned dim = 0; dim < space.getNumDims(); ++dim) {
+    int64_t axis = space.getAxis(operand, dim);
+    if (axis >= memref.getRank())
       return kernel.emitOpError()
-             << "expects columns with stride 1 but operand #"
-             << arg.getArgNumber() << " is " << memref;
+             << "expects axes of operand #" << operand << " below "
+             << memref.getRank() << " but got " << axis;
+    if (axis < 0)
+      continue;
+    int64_t extent = 1;
+    for (unsigned part : space.getAxesOf(operand, dim))
+      extent = extent < 0 || memref.isDynamicDim(part)
+                   ? -1
+                   : extent * memref.getDimSize(part);
+    int64_t expected = space.getExtent(dim);
+    if (expected >= 0 && extent >= 0 && expected != extent)
+      return kernel.emitOpError()
+             << "expects " << expected << " elements on dim " << dim
+             << " of its space but operand #" << operand << " has " << extent
+             << ": " << memref;
   }
   return success();
 }
 
 LogicalResult KernelVerifier::verifyFields() {
-  if (columns < -1)
-    return kernel.emitOpError()
-           << "expects 'columns' to be an extent, or -1, but got " << columns;
-  auto checkOperand = [&](StringRef what, int64_t number) -> LogicalResult {
-    auto args = kernel.getBlock()->getArguments();
-    if (number >= 0 && number < static_cast<int64_t>(args.size()) &&
-        isa<MemRefType>(args[number].getType()))
-      return success();
-    return kernel.emitOpError()
-           << "expects '" << what
-           << "' to be the number of a memref operand but got " << number;
-  };
-  if (failed(checkOperand("rows_of", kernel.getRowsOf())) ||
-      failed(checkOperand("columns_of", kernel.getColumnsOf())))
-    return failure();
   norm::ScheduleAttr schedule = kernel.getSchedule();
   int64_t lanes = kernel.getOrder().getLanes();
-  if (schedule.getThreads() * schedule.getVector() > lanes)
+  int64_t perStep = isAcross ? schedule.getThreads()
+                             : schedule.getThreads() * schedule.getVector();
+  if (perStep > lanes)
     return kernel.emitOpError()
            << "expects at most " << lanes
            << " lanes per step, those of the order, but got "
            << schedule.getThreads() << " x " << schedule.getVector();
+  if (!isAcross)
+    return success();
+  // The inner columns are the last dim.
+  int64_t inner = kernel.getOrder().getInner();
+  if (inner > 1 &&
+      (space.getColumns().empty() || space.getColumns().back() != inner))
+    return kernel.emitOpError()
+           << "expects the last column dim to have the order's " << inner
+           << " inner columns";
+  for (int64_t extent : space.getRows().drop_front(
+           std::min<size_t>(1, space.getNumRowDims())))
+    if (extent < 0 && schedule.getVector() > 1)
+      return kernel.emitOpError("expects static extents of the row dims but "
+                                "the first where 'vector' is more than 1");
   return success();
 }
 
@@ -151,6 +183,15 @@ LogicalResult KernelVerifier::verifyBuffer(Operation *op, Value buffer) {
   return op->emitOpError("expects a buffer that is an operand of the kernel");
 }
 
+bool KernelVerifier::isWalked(Value buffer) {
+  unsigned operand = cast<BlockArgument>(buffer).getArgNumber();
+  unsigned last = space.getNumDims() - (kernel.getOrder().getInner() > 1);
+  for (unsigned dim = space.getNumRowDims(); dim < last; ++dim)
+    if (space.getAxis(operand, dim) >= 0)
+      return true;
+  return false;
+}
+
 LogicalResult KernelVerifier::verifyRow(Operation *op, Value given) {
   if (given == row)
     return success();
@@ -162,8 +203,13 @@ LogicalResult KernelVerifier::verifyRowAccess(Operation *op, Value buffer,
   if (failed(verifyBuffer(op, buffer)) || failed(verifyRow(op, given)))
     return failure();
   auto memref = cast<MemRefType>(buffer.getType());
-  if (memref.getRank() != 1)
+  if (isWalked(buffer))
     return op->emitOpError() << "expects a buffer of rows but got " << memref;
+  if (isAcross) {
+    if (failed(verifyChunkType(op, element)))
+      return failure();
+    element = cast<VectorType>(element).getElementType();
+  }
   if (memref.getElementType() != element)
     return op->emitOpError()
            << "expects an element of type " << memref.getElementType()
@@ -188,7 +234,8 @@ LogicalResult KernelVerifier::verifyChunkAccess(Operation *op, Value buffer,
   if (failed(verifyBuffer(op, buffer)))
     return failure();
   auto memref = cast<MemRefType>(buffer.getType());
-  bool hasRows = memref.getRank() == 2;
+  unsigned number = cast<BlockArgument>(buffer).getArgNumber();
+  bool hasRows = space.hasRows(number);
   if (hasRows != static_cast<bool>(givenRow))
     return op->emitOpError()
            << "expects " << (hasRows ? "a" : "no") << " row for " << memref;
@@ -196,11 +243,8 @@ LogicalResult KernelVerifier::verifyChunkAccess(Operation *op, Value buffer,
     return failure();
   if (givenColumn != column)
     return op->emitOpError("expects the column of its 'norm_tile.phase'");
-  int64_t extent = memref.getShape().back();
-  if (columns >= 0 && ShapedType::isStatic(extent) && extent != columns)
-    return op->emitOpError()
-           << "expects " << columns << " columns, those of the kernel, but got "
-           << memref;
+  if (!isWalked(buffer))
+    return op->emitOpError() << "expects a buffer of columns but got " << memref;
   if (failed(verifyChunkType(op, vector)))
     return failure();
   Type element = cast<VectorType>(vector).getElementType();
@@ -243,7 +287,18 @@ LogicalResult KernelVerifier::verifyHeld(HeldOp op) {
   return diag << "nothing is kept in it before";
 }
 
+LogicalResult KernelVerifier::verifyDim(Operation *op, uint64_t dim) {
+  if (dim < space.getNumDims())
+    return success();
+  return op->emitOpError() << "expects a dim below " << space.getNumDims()
+                           << " but got " << dim;
+}
+
 LogicalResult KernelVerifier::verifyRowOp(Operation *op) {
+  if (auto extent = dyn_cast<ExtentOp>(op))
+    return verifyDim(op, extent.getDim());
+  if (auto index = dyn_cast<IndexOp>(op))
+    return verifyDim(op, index.getDim());
   if (auto load = dyn_cast<LoadRowOp>(op))
     return verifyRowAccess(op, load.getSource(), load.getRow(), load.getType());
   if (auto store = dyn_cast<StoreRowOp>(op))
@@ -253,6 +308,8 @@ LogicalResult KernelVerifier::verifyRowOp(Operation *op) {
 }
 
 LogicalResult KernelVerifier::verifyChunkOp(Operation *op, Value column) {
+  if (auto index = dyn_cast<IndexOp>(op))
+    return verifyDim(op, index.getDim());
   if (auto load = dyn_cast<LoadOp>(op))
     return verifyChunkAccess(op, load.getSource(), load.getRow(),
                              load.getColumn(), column, load.getType());
@@ -272,10 +329,14 @@ LogicalResult KernelVerifier::verifyChunkOp(Operation *op, Value column) {
 }
 
 LogicalResult KernelVerifier::verify() {
+  Block *body = kernel.getBlock();
+  if (space.getAxes().size() != body->getNumArguments())
+    return kernel.emitOpError()
+           << "expects axes for " << body->getNumArguments()
+           << " operands but got " << space.getAxes().size();
   if (failed(verifyOperands()) || failed(verifyFields()) ||
       failed(verifyUses()))
     return failure();
-  Block *body = kernel.getBlock();
   if (!llvm::hasSingleElement(*body) || !isa<WorkOp>(body->front()))
     return kernel.emitOpError("expects a body of one 'norm_tile.work'");
   auto work = cast<WorkOp>(body->front());
@@ -365,12 +426,16 @@ LogicalResult ExchangeWaitOp::verify() {
     return emitOpError("expects the token of a 'norm_tile.exchange_start'");
   if (!getToken().hasOneUse())
     return emitOpError("expects the only wait for its exchange");
+  auto kernel = (*this)->getParentOfType<KernelOp>();
   SmallVector<Type> expected;
   for (Type type : start.getPartials().getTypes()) {
     auto partial = cast<PartialType>(type);
+    Type result = partial.getType();
+    if (kernel && kernel.getOrder().isAcross())
+      result = VectorType::get({kernel.getChunkSize()}, result);
     bool pair = partial.getKind() == norm::ReduceKind::Welford ||
                 partial.getKind() == norm::ReduceKind::MaxExpSum;
-    expected.append(pair ? 2 : 1, partial.getType());
+    expected.append(pair ? 2 : 1, result);
   }
   if (TypeRange(expected) != getResultTypes())
     return emitOpError() << "expects results of types " << TypeRange(expected)

@@ -56,14 +56,28 @@ def Norm_OrderAttr : Norm_Attr<"Order", "order"> {
     `leaf/4`, ...). Leaf `k` belongs to virtual lane `k mod lanes`; a lane
     combines its leaves in rising order. The lanes are combined by halving.
     Lanes without a leaf hold the identity, which changes no bit, so the order
-    doesn't depend on the extent. It is a function of the narrowest streamed
-    input alone, never of the schedule.
+    doesn't depend on the extent. It is a function of the program and of how
+    its streamed input lies in memory, never of the schedule.
 
-    Example: `#norm.order<leaf = 8, lanes = 1024>`
+    With `inner` 0, the order is *along* memory: columns follow each other.
+    Otherwise it is *across* memory: neighbours in memory belong to different
+    rows, but for the last `inner` columns of a row (1: all columns are apart).
+    The columns before those, the *walked* ones, are first cut into slices (how
+    many is a function of their number), each with lanes of its own. Within a
+    slice each of the `inner` columns is combined over its lanes; then the
+    `inner` columns by halving, then the slices in rising order.
+
+    Examples: `#norm.order<leaf = 8, lanes = 1024>`,
+    `#norm.order<leaf = 4, lanes = 16, inner = 10>`
   }];
-  let parameters = (ins "int64_t":$leaf, "int64_t":$lanes);
+  let parameters = (ins "int64_t":$leaf, "int64_t":$lanes,
+    DefaultValuedParameter<"int64_t", "0">:$inner);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether neighbours in memory belong to different rows.
+    bool isAcross() const { return getInner() != 0; }
+  }];
 }
 
 def Norm_ScheduleAttr : Norm_Attr<"Schedule", "schedule"> {
@@ -71,13 +85,16 @@ def Norm_ScheduleAttr : Norm_Attr<"Schedule", "schedule"> {
   let description = [{
     How the order is mapped onto hardware; never changes a bit.
     `threads`: threads that share a row (a power of two up to 1024).
-    `rows_per_cta`: rows a CTA works on at a time.
+    `rows_per_cta`: rows a CTA works on at a time; across memory, neighbouring
+    elements of rows.
     `residency`: where streamed inputs stay between phases.
     `prefetch`: per-column operands are loaded while the reduction is in
     flight.
     `vector`: virtual lanes that a thread computes in one step (SIMD; 1 on a
-    GPU).
+    GPU); across memory, neighbouring elements that a thread works on.
     `max_registers`: register cap per thread, 0 for none.
+    `split`: CTAs that share the rows of one CTA, across memory; 0 where it is
+    chosen at launch.
 
     Example: `#norm.schedule<threads = 128, residency = registers>`
   }];
@@ -87,7 +104,8 @@ def Norm_ScheduleAttr : Norm_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"::mlir::norm::Residency", "::mlir::norm::Residency::Registers">:$residency,
     DefaultValuedParameter<"bool", "true">:$prefetch,
     DefaultValuedParameter<"int64_t", "1">:$vector,
-    DefaultValuedParameter<"int64_t", "0">:$max_registers);
+    DefaultValuedParameter<"int64_t", "0">:$max_registers,
+    DefaultValuedParameter<"int64_t", "1">:$split);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

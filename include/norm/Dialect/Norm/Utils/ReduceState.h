@@ -33,6 +33,10 @@ struct ReduceState {
 /// another.
 using Counts = std::pair<int64_t, int64_t>;
 
+/// The counts met when groups of `group` states of a leaf are halved and columns
+/// beyond the row's end are the leaf's last ones.
+SmallVector<Counts> leafCases(int64_t leaf, int64_t group);
+
 /// Emits the arithmetic of one kind on elements of one type.
 class ReduceEmitter {
 public:

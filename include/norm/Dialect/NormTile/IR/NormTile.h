@@ -28,20 +28,26 @@ namespace mlir::norm_tile {
 /// One 8-byte parameter slot of a compiled kernel.
 struct KernelParam {
   enum Kind {
-    Pointer, ///< address of operand's first element
-    Stride,  ///< elements between rows of operand
-    Scalar,  ///< the operand itself
-    Rows,    ///< number of rows
-    Columns, ///< number of columns, only where it is known at launch only
+    Pointer,   ///< address of operand's first element
+    Stride,    ///< stride of `axis` of operand, in elements
+    Scalar,    ///< the operand itself
+    Rows,      ///< number of rows; across memory, of their elements
+    Columns,   ///< number of columns, only where it is known at launch only
+    Extent,    ///< extent of dim `axis` of the space
+    Split,     ///< CTAs that share their rows
+    Workspace, ///< where they meet
   };
   Kind kind;
   unsigned operand = 0;
+  unsigned axis = 0;
 };
 
-/// The parameters of a kernel in order, from the types of its operands: for
-/// each, a pointer and, with two dims, a stride, or the scalar; then the rows
-/// and, where `columns` is -1, the columns.
-SmallVector<KernelParam> getKernelParams(TypeRange operands, int64_t columns);
+/// The parameters of a kernel in order: for each operand, a pointer and the
+/// strides that its type leaves open, or the scalar; the rows; the columns and
+/// the extents of other dims that are known at launch only; for an order across
+/// memory the split and the workspace.
+SmallVector<KernelParam> getKernelParams(TypeRange operands, SpaceAttr space,
+                                         norm::OrderAttr order);
 
 } // namespace mlir::norm_tile
 

@@ -55,48 +55,109 @@ def NormTile_VariantAttr : AttrDef<NormTile_Dialect, "Variant"> {
   let description = [{
     `symbol` is launched where every buffer's address and row pitch is a
     multiple of `alignment` bytes (or of its access width, if that is less).
-    `block` threads work on `rows_per_cta` rows; `shared` bytes of dynamic
-    shared memory are needed.
+    `block` threads work on `rows_per_cta` rows (across memory: elements);
+    `shared` bytes of dynamic shared memory are needed. `split` CTAs share them,
+    as many as fit where it is 0, by way of `counters` bytes of counters and
+    `workspace` bytes of other memory.
   }];
   let parameters = (ins "::mlir::StringAttr":$symbol, "int64_t":$alignment,
-    "int64_t":$block, "int64_t":$rows_per_cta, "int64_t":$shared);
+    "int64_t":$block, "int64_t":$rows_per_cta, "int64_t":$shared,
+    DefaultValuedParameter<"int64_t", "1">:$split,
+    DefaultValuedParameter<"int64_t", "0">:$counters,
+    DefaultValuedParameter<"int64_t", "0">:$workspace);
   let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def NormTile_SpaceAttr : AttrDef<NormTile_Dialect, "Space"> {
+  let mnemonic = "space";
+  let summary = "rows, columns and where operands have them";
+  let description = [{
+    `rows` and `columns` are the extents of the row and the column dims, -1
+    where known at launch only. `axes` has a list for each operand, with one
+    entry for each of these dims, rows first: the axis of the operand's memref
+    that a step along the dim walks, `_` where the operand doesn't vary on it.
+    A dim may stand for several axes of the memref, up to and including that
+    one, which lie in memory like a single one.
+
+    Example, of a matrix and a vector of columns:
+    `#norm_tile.space<rows = [-1], columns = [4096], axes = [[0, 1], [_, 0]]>`
+  }];
+  let parameters = (ins ArrayRefParameter<"int64_t">:$rows,
+    ArrayRefParameter<"int64_t">:$columns,
+    ArrayRefParameter<"::mlir::DenseI64ArrayAttr">:$axes);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    unsigned getNumRowDims() const { return getRows().size(); }
+    unsigned getNumDims() const {
+      return getRows().size() + getColumns().size();
+    }
+    int64_t getExtent(unsigned dim) const {
+      return dim < getNumRowDims() ? getRows()[dim]
+                                   : getColumns()[dim - getNumRowDims()];
+    }
+    /// Axis of an operand for a dim, -1 for none.
+    int64_t getAxis(unsigned operand, unsigned dim) const {
+      return getAxes()[operand].asArrayRef()[dim];
+    }
+    /// Whether an operand varies on a row dim (on a column dim).
+    bool hasRows(unsigned operand) const;
+    bool hasColumns(unsigned operand) const;
+    /// Product of the column extents, -1 where known at launch only.
+    int64_t countColumns() const;
+    int64_t countRows() const;
+    /// The axes of an operand that a dim stands for, the last one included.
+    ::llvm::SmallVector<unsigned> getAxesOf(unsigned operand,
+                                            unsigned dim) const;
+    /// An operand that varies on a dim, -1 if none does.
+    int64_t findOperand(unsigned dim) const;
+  }];
 }
 
 def NormTile_KernelOp : NormTile_Op<"kernel", [Symbol, IsolatedFromAbove,
     SingleBlock, NoTerminator]> {
   let summary = "a kernel over rows";
   let description = [{
-    Block arguments are the operands: memrefs of one row dim and one column dim
-    (unit stride), of either alone, or scalars. `columns` is the column extent,
-    -1 where it is known at launch only. The number of rows is that of operand
-    `rows_of`, the number of columns that of `columns_of`. The body is one
-    `norm_tile.work`; buffers are accessed by the loads and stores of this
-    dialect only, at the row and the chunk that are being worked on.
+    Block arguments are the operands: memrefs, which `space` says the dims of,
+    or scalars. The body is one `norm_tile.work`; buffers are accessed by the
+    loads and stores of this dialect only, at the row and the chunk that are
+    being worked on.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$program,
-    I64Attr:$columns, I64Attr:$rows_of, I64Attr:$columns_of,
-    Norm_OrderAttr:$order, Norm_ScheduleAttr:$schedule);
+    NormTile_SpaceAttr:$space, Norm_OrderAttr:$order,
+    Norm_ScheduleAttr:$schedule);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::mlir::Block *getBlock() { return &getBody().front(); }
-    /// Elements per chunk of a thread: leaf times lanes per step.
+    /// Number of columns, -1 where known at launch only.
+    int64_t getColumns() { return getSpace().countColumns(); }
+    /// Elements per chunk of a thread: leaf times lanes per step; across
+    /// memory, neighbouring elements.
     int64_t getChunkSize() {
-      return getOrder().getLeaf() * getSchedule().getVector();
+      return getOrder().isAcross()
+                 ? getSchedule().getVector()
+                 : getOrder().getLeaf() * getSchedule().getVector();
     }
   }];
 }
 
 def NormTile_LaunchOp : NormTile_Op<"launch", []> {
   let summary = "run a kernel on buffers";
+  let description = [{
+    Repeats what a launcher needs to know of the kernel, which is gone once it
+    has been converted; `variants` are then its forms.
+  }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$operands,
-    StrAttr:$program, I64Attr:$columns, I64Attr:$rows_of, I64Attr:$columns_of,
-    I64Attr:$num_outputs, Norm_OrderAttr:$order, Norm_ScheduleAttr:$schedule,
+    StrAttr:$program, NormTile_SpaceAttr:$space, I64Attr:$num_outputs,
+    Norm_OrderAttr:$order, Norm_ScheduleAttr:$schedule,
     OptionalAttr<ArrayAttr>:$variants);
   let assemblyFormat = [{
     $kernel `(` $operands `)` attr-dict `:` type($operands)
+  }];
+  let extraClassDeclaration = [{
+    int64_t getColumns() { return getSpace().countColumns(); }
   }];
 }
 
@@ -144,7 +205,8 @@ def NormTile_LoadOp : NormTile_Op<"load", [HasParent<"PhaseOp">]> {
   let summary = "load a chunk of an operand";
   let description = [{
     Reads the chunk at `column` of `row` (of the only row, where the operand has
-    none). Elements beyond the last column have any value.
+    none). Elements beyond the last column have any value. Across memory,
+    `column` is a walked column and the chunk holds neighbouring rows' elements.
   }];
   let arguments = (ins AnyMemRef:$source, Optional<Index>:$row, Index:$column);
   let results = (outs AnyVectorOfNonZeroRank:$result);
@@ -166,7 +228,7 @@ def NormTile_StoreOp : NormTile_Op<"store", [HasParent<"PhaseOp">]> {
 }
 
 def NormTile_LoadRowOp : NormTile_Op<"load_row", [HasParent<"WorkOp">]> {
-  let summary = "load the element of a row";
+  let summary = "load the element of a row; across memory, those of a chunk";
   let arguments = (ins AnyMemRef:$source, Index:$row);
   let results = (outs AnyType:$result);
   let assemblyFormat = [{
@@ -228,6 +290,23 @@ def NormTile_ColumnsOp : NormTile_Op<"columns", [Pure, HasParent<"WorkOp">]> {
   let summary = "the column extent, where it is known at launch only";
   let results = (outs Index:$result);
   let assemblyFormat = "attr-dict";
+}
+
+def NormTile_ExtentOp : NormTile_Op<"extent", [Pure, HasParent<"WorkOp">]> {
+  let summary = "the extent of one of several dims, known at launch only";
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$dim attr-dict";
+}
+
+def NormTile_IndexOp : NormTile_Op<"index", [Pure]> {
+  let summary = "where a row or chunk lies on one dim of the kernel's space";
+  let description = [{
+    A scalar at the level of rows for a row dim, otherwise a chunk's elements.
+  }];
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$dim attr-dict `:` type($result)";
 }
 
 def NormTile_RowsOp : NormTile_Op<"rows", [Pure, HasParent<"WorkOp">]> {

@@ -1,0 +1,444 @@
+//===- GPUAcross.cpp - Kernels across memory on a GPU ------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GPUAcross.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+using namespace mlir::norm_tile;
+
+GPUAcross::GPUAcross(OpBuilder &builder, KernelOp kernel, ScheduleAttr schedule,
+                     int64_t alignment, const llvm::SmallBitVector &overlapping)
+    : GPULowering(builder, kernel, schedule, alignment, overlapping),
+      inner(kernel.getOrder().getInner()) {
+  kernel.walk([&](ExchangeStartOp) { ++meetings; });
+  if (plan.columns < 0)
+    return;
+  walked = plan.columns / inner;
+  numSlices = ::norm::countSlices(walked);
+}
+
+//===----------------------------------------------------------------------===//
+// Frame
+//===----------------------------------------------------------------------===//
+
+/// How the walked columns are cut, as `countSlices` and `sliceSize` say.
+void GPUAcross::findSlices() {
+  walkedCount = walked >= 0 ? i64(walked)
+                            : arith::DivUIOp::create(b, loc, columns, i64(inner))
+                                  .getResult();
+  SliceValues values = emitSlices(walkedCount);
+  slices = values.count;
+  sliceLength = values.size;
+}
+
+Value GPUAcross::enter() {
+  if (plan.schedule.split > 0)
+    split = i64(plan.schedule.split);
+  findSlices();
+  Value number = toI64(cta);
+  unit = arith::DivUIOp::create(b, loc, number, split);
+  part = arith::RemUIOp::create(b, loc, number, split);
+  if (usesWorkspace())
+    findWorkspace();
+  chunkInCta = arith::RemUIOp::create(b, loc, tid, index(chunksPerCta()));
+  thread = arith::DivUIOp::create(b, loc, tid, index(chunksPerCta()));
+  Value first =
+      arith::MulIOp::create(b, loc, unit, i64(plan.schedule.rowsPerCta));
+  Value wanted = arith::AddIOp::create(
+      b, loc, first,
+      arith::MulIOp::create(b, loc, toI64(chunkInCta), i64(vectorSize())));
+  // Threads beyond the last position compute it again and store nothing: all
+  // of them reach every barrier.
+  isValid = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, wanted,
+                                  rows);
+  Value last = arith::SubIOp::create(b, loc, rows, i64(vectorSize()));
+  position = arith::MinSIOp::create(b, loc, wanted, last);
+  return arith::IndexCastOp::create(b, loc, b.getIndexType(), position);
+}
+
+/// [counters of each unit, rounded up to 256 bytes][records of each unit]
+void GPUAcross::findWorkspace() {
+  auto ceilDiv = [&](Value value, int64_t by) -> Value {
+    return arith::DivUIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, value, i64(by - 1)), i64(by));
+  };
+  Value units = ceilDiv(rows, plan.schedule.rowsPerCta);
+  Value total = arith::MulIOp::create(b, loc, units, i64(counterBytes()));
+  Value padded =
+      arith::MulIOp::create(b, loc, ceilDiv(total, 256), i64(256));
+  counters = elementPointer(
+      workspace,
+      arith::MulIOp::create(b, loc, unit, i64(counterBytes())), b.getI8Type());
+  unitBytes = arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(0));
+  Value offset = arith::AddIOp::create(
+      b, loc, padded, arith::MulIOp::create(b, loc, unit, unitBytes));
+  records = elementPointer(workspace, offset, b.getI8Type());
+}
+
+void GPUAcross::leave() {
+  if (unitBytes)
+    unitBytes.setValueAttr(b.getI64IntegerAttr(recordBytes));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Value GPUAcross::emitLoad(LoadOp op, const Chunk &chunk) {
+  Buffer &buffer = bufferOf(op.getSource());
+  auto type = cast<VectorType>(op.getType());
+  auto load = [&] {
+    setPositions(walkedDims, arith::TruncIOp::create(b, loc, b.getI32Type(),
+                                                     toI64(chunk.column)));
+    Value base = basePointer(buffer, walkedDims);
+    return loadNeighbours(buffer, base, position, type, Value());
+  };
+  Value condition = chunk.valid;
+  // The last positions, which threads without any compute again, are being
+  // written.
+  if (mayBeWritten(op.getSource()))
+    condition = condition ? arith::AndIOp::create(b, loc, condition, isValid)
+                                .getResult()
+                          : isValid;
+  if (!condition)
+    return load();
+  auto guarded =
+      scf::IfOp::create(b, loc, TypeRange{type}, condition, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(guarded.thenBlock());
+  Value loaded = load();
+  scf::YieldOp::create(b, loc, loaded);
+  b.setInsertionPointToStart(guarded.elseBlock());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  scf::YieldOp::create(b, loc, zero);
+  return guarded.getResult(0);
+}
+
+void GPUAcross::emitStore(StoreOp op, Value value, const Chunk &chunk) {
+  Buffer &buffer = bufferOf(op.getDestination());
+  Value condition = isValid;
+  if (chunk.valid)
+    condition = arith::AndIOp::create(b, loc, condition, chunk.valid);
+  auto guarded = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(guarded.thenBlock());
+  setPositions(walkedDims, arith::TruncIOp::create(b, loc, b.getI32Type(),
+                                                   toI64(chunk.column)));
+  storeNeighbours(value, buffer, basePointer(buffer, walkedDims), position,
+                  /*every=*/1);
+}
+
+void GPUAcross::emitHold(HoldOp op, Value value, const Chunk &chunk) {
+  if (isHeld())
+    GPULowering::emitHold(op, value, chunk);
+}
+
+Value GPUAcross::emitHeld(HeldOp op, const Chunk &chunk) {
+  if (isHeld())
+    return GPULowering::emitHeld(op, chunk);
+  // A variant that streams what the kernel holds.
+  IRMapping again;
+  return computeAgain(op, chunk, again);
+}
+
+Value GPUAcross::emitLoadRow(LoadRowOp op) {
+  Buffer &buffer = bufferOf(op.getSource());
+  return loadNeighbours(buffer, buffer.pointer, position,
+                        cast<VectorType>(op.getType()), Value());
+}
+
+void GPUAcross::emitStoreRow(Value value, const Buffer &buffer) {
+  // One of the threads and CTAs that have the row.
+  auto isZero = [&](Value number) -> Value {
+    Value zero = arith::ConstantOp::create(
+        b, loc, b.getIntegerAttr(number.getType(), 0));
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number,
+                                 zero);
+  };
+  Value condition = arith::AndIOp::create(b, loc, isValid, isZero(thread));
+  condition = arith::AndIOp::create(b, loc, condition, isZero(part));
+  auto guarded = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(guarded.thenBlock());
+  // A row's inner columns all have its value.
+  bool isPerRow = inner > 1 && !buffer.strides[chunkDims.back()];
+  storeNeighbours(value, buffer, buffer.pointer, position,
+                  isPerRow ? inner : 1);
+}
+
+//===----------------------------------------------------------------------===//
+// Walks over columns
+//===----------------------------------------------------------------------===//
+
+void GPUAcross::forEachSlice(llvm::function_ref<void(Value)> body) {
+  if (isHeld()) {
+    heldNumber = 0;
+    for (int64_t i = 0; i < numSlices / plan.schedule.split; ++i)
+      body(arith::AddIOp::create(b, loc, part, i64(i * plan.schedule.split)));
+    return;
+  }
+  if (numSlices == 1) {
+    body(i64(0));
+    return;
+  }
+  auto loop = scf::ForOp::create(b, loc, part, slices, split);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  body(loop.getInductionVar());
+}
+
+Value GPUAcross::firstColumnOf(Value slice, int64_t block) {
+  Value lane = arith::AddIOp::create(b, loc, toI64(thread),
+                                     i64(block * threads()));
+  return arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, slice, sliceLength),
+      arith::MulIOp::create(b, loc, lane, i64(plan.leaf)));
+}
+
+Chunk GPUAcross::columnChunk(Value first, int64_t offset, bool isChecked) {
+  Chunk chunk;
+  Value column = offset ? arith::AddIOp::create(b, loc, first, i64(offset))
+                              .getResult()
+                        : first;
+  chunk.column = arith::IndexCastOp::create(b, loc, b.getIndexType(), column);
+  if (isChecked)
+    chunk.valid = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                        column, walkedCount);
+  if (isHeld())
+    chunk.number = heldNumber++;
+  return chunk;
+}
+
+/// States of one element each, also of one position, as vectors.
+GPUAcross::States GPUAcross::vectors(States states) {
+  for (ReduceState &state : states)
+    for (Value &value : state.parts)
+      if (!isa<VectorType>(value.getType()))
+        value = vector::BroadcastOp::create(b, loc, vectorOf(value.getType()),
+                                            value);
+  return states;
+}
+
+FailureOr<GPUAcross::States> GPUAcross::reduceLeaf(PhaseOp phase, Value first,
+                                                   int64_t offset,
+                                                   bool isChecked) {
+  SmallVector<States> elements;
+  for (int64_t i = 0; i < plan.leaf; ++i) {
+    Chunk chunk = columnChunk(first, offset + i, isChecked);
+    FailureOr<SmallVector<Value>> values = lowerChunk(phase, chunk);
+    if (failed(values))
+      return failure();
+    Value mask;
+    if (chunk.valid)
+      mask = vector::BroadcastOp::create(b, loc, vectorOf(b.getI1Type()),
+                                         chunk.valid);
+    States lifted;
+    for (auto [partial, value] : llvm::zip(phase.getPartials(), *values))
+      lifted.push_back(emitterOf(partial).leaves(value, mask, /*leaf=*/1));
+    elements.push_back(vectors(lifted));
+  }
+  for (int64_t half = plan.leaf / 2; half >= 1; half /= 2)
+    for (int64_t i = 0; i < half; ++i)
+      for (auto [j, partial] : llvm::enumerate(phase.getPartials()))
+        elements[i][j] = emitterOf(partial).combine(
+            elements[i][j], elements[i + half][j],
+            isChecked ? leafCases(plan.leaf, 2 * half) : SmallVector<Counts>());
+  return elements.front();
+}
+
+/// A lane's state over its leaves in a slice all of which is there.
+FailureOr<GPUAcross::States>
+GPUAcross::reduceHeld(PhaseOp phase, Value slice, int64_t block) {
+  Value first = firstColumnOf(slice, block);
+  int64_t step = plan.leaf * plan.lanes;
+  States result;
+  for (int64_t offset = 0; offset < ::norm::sliceSize(walked); offset += step) {
+    FailureOr<States> leaf = reduceLeaf(phase, first, offset, false);
+    if (failed(leaf))
+      return failure();
+    if (result.empty()) {
+      result = *leaf;
+      continue;
+    }
+    for (auto [i, partial] : llvm::enumerate(phase.getPartials()))
+      result[i] = emitterOf(partial).combine(result[i], (*leaf)[i]);
+  }
+  return result;
+}
+
+/// Whole leaves of a lane that begins with column `first` of a slice.
+Value GPUAcross::countLeaves(Value first, Value slice) {
+  Value end = arith::MulIOp::create(
+      b, loc, arith::AddIOp::create(b, loc, slice, i64(1)), sliceLength);
+  end = arith::MinSIOp::create(b, loc, end, walkedCount);
+  int64_t step = plan.leaf * plan.lanes;
+  // Leaf i ends at first + i * step + leaf.
+  Value room = arith::SubIOp::create(b, loc, end, first);
+  room = arith::AddIOp::create(b, loc, room, i64(step - plan.leaf));
+  room = arith::MaxSIOp::create(b, loc, room, i64(0));
+  return arith::DivUIOp::create(b, loc, room, i64(step));
+}
+
+FailureOr<GPUAcross::States>
+GPUAcross::reduceStreamed(PhaseOp phase, Value slice, int64_t block) {
+  Value first = firstColumnOf(slice, block);
+  Value count = countLeaves(first, slice);
+  int64_t step = plan.leaf * plan.lanes;
+  SmallVector<ReduceEmitter> emitters;
+  SmallVector<Value> inits;
+  for (Value partial : phase.getPartials()) {
+    emitters.push_back(emitterOf(partial));
+    ReduceState identity = emitters.back().identity(vectorSize());
+    inits.append(identity.parts.begin(),
+                 identity.parts.begin() + emitters.back().numResults());
+  }
+  // How many elements a state holds is known from the number of leaves.
+  auto withCounts = [&](ValueRange values, Value leaves) {
+    States states;
+    unsigned next = 0;
+    for (ReduceEmitter &emitter : emitters) {
+      ReduceState state;
+      for (unsigned i = 0; i < emitter.numResults(); ++i)
+        state.parts.push_back(values[next++]);
+      if (emitter.numParts() > emitter.numResults()) {
+        Value elements = arith::MulIOp::create(b, loc, leaves, i64(plan.leaf));
+        Value narrow =
+            arith::TruncIOp::create(b, loc, b.getI32Type(), elements);
+        state.parts.push_back(vector::BroadcastOp::create(
+            b, loc, vectorOf(b.getI32Type()), narrow));
+      }
+      states.push_back(state);
+    }
+    return states;
+  };
+  auto loop = scf::ForOp::create(b, loc, i64(0), count, i64(1), inits);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value number = loop.getInductionVar();
+    Value at = arith::AddIOp::create(
+        b, loc, first, arith::MulIOp::create(b, loc, number, i64(step)));
+    FailureOr<States> leaf = reduceLeaf(phase, at, 0, false);
+    if (failed(leaf))
+      return failure();
+    States before = withCounts(loop.getRegionIterArgs(), number);
+    SmallVector<Value> next;
+    for (auto [i, emitter] : llvm::enumerate(emitters)) {
+      ReduceState after = emitter.combine(before[i], (*leaf)[i]);
+      next.append(after.parts.begin(),
+                  after.parts.begin() + emitter.numResults());
+    }
+    scf::YieldOp::create(b, loc, next);
+  }
+  States result = withCounts(loop.getResults(), count);
+  if (walked >= 0 && walked % plan.leaf == 0)
+    return result;
+  // The last columns may not fill a leaf.
+  Value at = arith::AddIOp::create(
+      b, loc, first, arith::MulIOp::create(b, loc, count, i64(step)));
+  Value end = arith::MulIOp::create(
+      b, loc, arith::AddIOp::create(b, loc, slice, i64(1)), sliceLength);
+  end = arith::MinSIOp::create(b, loc, end, walkedCount);
+  Value isAny =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at, end);
+  SmallVector<Value> whole;
+  SmallVector<Type> types;
+  for (ReduceState &state : result)
+    for (Value value : state.parts) {
+      whole.push_back(value);
+      types.push_back(value.getType());
+    }
+  auto condition = scf::IfOp::create(b, loc, types, isAny, true, true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(condition.elseBlock());
+    scf::YieldOp::create(b, loc, whole);
+    b.setInsertionPointToStart(condition.thenBlock());
+    FailureOr<States> leaf = reduceLeaf(phase, at, 0, true);
+    if (failed(leaf))
+      return failure();
+    SmallVector<Value> joined;
+    for (auto [i, emitter] : llvm::enumerate(emitters))
+      llvm::append_range(
+          joined,
+          emitter.withCount(emitter.combine(result[i], (*leaf)[i])).parts);
+    scf::YieldOp::create(b, loc, joined);
+  }
+  unsigned next = 0;
+  for (ReduceState &state : result)
+    for (Value &value : state.parts)
+      value = condition.getResult(next++);
+  return result;
+}
+
+LogicalResult GPUAcross::walkHeld(PhaseOp phase, Value slice) {
+  int64_t step = plan.leaf * plan.lanes;
+  for (int64_t block = 0; block < blocks(); ++block) {
+    Value first = firstColumnOf(slice, block);
+    for (int64_t at = 0; at < ::norm::sliceSize(walked); at += step)
+      for (int64_t i = 0; i < plan.leaf; ++i)
+        if (failed(lowerChunk(phase, columnChunk(first, at + i, false))))
+          return failure();
+  }
+  return success();
+}
+
+LogicalResult GPUAcross::walkStreamed(PhaseOp phase, Value slice) {
+  int64_t step = plan.leaf * plan.lanes;
+  for (int64_t block = 0; block < blocks(); ++block) {
+    Value first = firstColumnOf(slice, block);
+    Value count = countLeaves(first, slice);
+    auto loop = scf::ForOp::create(b, loc, i64(0), count, i64(1));
+    auto walkLeaf = [&](Value number, bool isChecked) -> LogicalResult {
+      Value at = arith::AddIOp::create(
+          b, loc, first, arith::MulIOp::create(b, loc, number, i64(step)));
+      for (int64_t i = 0; i < plan.leaf; ++i)
+        if (failed(lowerChunk(phase, columnChunk(at, i, isChecked))))
+          return failure();
+      return success();
+    };
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      if (failed(walkLeaf(loop.getInductionVar(), false)))
+        return failure();
+    }
+    if (walked >= 0 && walked % plan.leaf == 0)
+      continue;
+    Value at = arith::AddIOp::create(
+        b, loc, first, arith::MulIOp::create(b, loc, count, i64(step)));
+    Value end = arith::MulIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, slice, i64(1)), sliceLength);
+    end = arith::MinSIOp::create(b, loc, end, walkedCount);
+    Value isAny =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, at, end);
+    auto condition = scf::IfOp::create(b, loc, isAny, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(condition.thenBlock());
+    if (failed(walkLeaf(count, true)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult GPUAcross::lowerPhase(PhaseOp phase) {
+  LogicalResult status = success();
+  forEachSlice([&](Value slice) {
+    LogicalResult done = phase.getNumResults() ? reduceSlice(phase, slice)
+                         : isHeld()            ? walkHeld(phase, slice)
+                                               : walkStreamed(phase, slice);
+    if (failed(done))
+      status = failure();
+  });
+  return status;
+}
