@@ -35,20 +35,21 @@ private:
   fuseOne(RewriterBase &rewriter, GenericOp consumer,
           SmallVectorImpl<std::pair<GenericOp, std::string>> &reasons);
   GenericOp fuseProducers(RewriterBase &rewriter, GenericOp consumer);
-  int64_t leafOf(GenericOp program);
+  OrderAttr orderOf(GenericOp program);
 
-  /// Leaf of the reductions of each program before anything was fused with it,
-  /// 0 for a program without.
-  llvm::DenseMap<Operation *, int64_t> leaves;
+  /// Order of the reductions of each program before anything was fused with it,
+  /// null for a program without.
+  llvm::DenseMap<Operation *, OrderAttr> orders;
 };
 } // namespace
 
 // What a reduction streams fixes its order. A cast fused in front of it streams
 // something narrower, and must not change its bits.
-int64_t NormFusePass::leafOf(GenericOp program) {
-  auto [entry, isNew] = leaves.try_emplace(program, 0);
+OrderAttr NormFusePass::orderOf(GenericOp program) {
+  auto [entry, isNew] = orders.try_emplace(program, OrderAttr());
   if (isNew && !program.getBody().getOps<ReduceOp>().empty())
-    entry->second = naturalLeaf(program);
+    if (FailureOr<OrderAttr> order = naturalOrder(program); succeeded(order))
+      entry->second = *order;
   return entry->second;
 }
 
@@ -75,15 +76,15 @@ GenericOp NormFusePass::fuseOne(
   for (Operation *op : producers) {
     auto producer = cast<GenericOp>(op);
     std::string reason;
-    int64_t above = leafOf(producer), below = leafOf(consumer);
+    OrderAttr above = orderOf(producer), below = orderOf(consumer);
     if (above && below && above != below) {
       reasons.emplace_back(producer, "their reductions have different orders");
       continue;
     }
     if (GenericOp fused = fuse(rewriter, producer, consumer, reason)) {
-      leaves.erase(producer);
-      leaves.erase(consumer);
-      leaves[fused] = std::max(above, below);
+      orders.erase(producer);
+      orders.erase(consumer);
+      orders[fused] = above ? above : below;
       return fused;
     }
     reasons.emplace_back(producer, std::move(reason));
@@ -248,16 +249,19 @@ void NormFusePass::runOnOperation() {
   SmallVector<GenericOp> consumers;
   root->walk([&](GenericOp op) { consumers.push_back(op); });
   // A consumer swallows producers above it only, none of which comes again.
-  leaves.clear();
+  orders.clear();
   for (GenericOp consumer : consumers)
-    leafOf(consumer);
+    orderOf(consumer);
   for (GenericOp consumer : consumers)
     fuseProducers(rewriter, consumer);
   // After all fusions: a program with an order is final.
   root->walk([&](GenericOp op) {
-    int64_t leaf = leafOf(op);
-    if (leaf && !op.getOrder() && naturalLeaf(op) != leaf)
-      op.setOrderAttr(OrderAttr::get(&getContext(), leaf, 1024));
+    OrderAttr order = orderOf(op);
+    if (!order || op.getOrder())
+      return;
+    FailureOr<OrderAttr> natural = naturalOrder(op);
+    if (failed(natural) || *natural != order)
+      op.setOrderAttr(order);
   });
   eraseUnread(rewriter, root);
   root->walk([&](FunctionOpInterface function) {
