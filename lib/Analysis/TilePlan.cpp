@@ -128,11 +128,52 @@ static int64_t exchangeBytesAcross(const Schedule &s,
          facts.stateBytes;
 }
 
-/// CTAs that the model takes for resident: two on each SM of the chips it was
+/// What the model takes an SM to hold, and their number: of the chips it was
 /// measured on.
-static constexpr int64_t residentCtas = 264;
-/// Bytes that a thread holds at most, across memory.
-static constexpr int64_t heldAcross = 256;
+static constexpr int64_t numSMs = 132, sharedPerSM = 228 << 10,
+                         threadsPerSM = 2048, registersPerSM = 65536;
+
+/// Chunks that a thread holds across memory, between phases.
+static int64_t stepsAcross(const Schedule &s, const ProgramFacts &facts) {
+  int64_t walked = facts.walked();
+  return countSlices(walked) / s.split * sliceSize(walked) / s.threads;
+}
+
+/// Bytes of shared memory that hold them.
+static int64_t slotBytesAcross(const Schedule &s, const ProgramFacts &facts) {
+  return stepsAcross(s, facts) * facts.slotBytes * s.threads * s.rowsPerCta;
+}
+
+/// Lets the CTAs of `tiles` hold what they read, if all of them can do so at
+/// once: in registers if that leaves enough of them, else in shared memory.
+static bool holdAcross(Schedule &s, const ProgramFacts &facts, int64_t tiles) {
+  int64_t block = s.threads * s.rowsPerCta / s.vector;
+  int64_t perSM = llvm::divideCeil(tiles * s.split, numSMs);
+  // Where every CTA works for itself, they needn't run at once.
+  if (s.split == 1)
+    perSM = std::min<int64_t>(perSM, std::max<int64_t>(1, 1024 / block));
+  if (perSM * block > threadsPerSM)
+    return false;
+  int64_t registers =
+      std::min<int64_t>(255, registersPerSM / (perSM * block) / 8 * 8);
+  int64_t heldRegisters =
+      stepsAcross(s, facts) * s.vector * facts.slotBytes / 4;
+  // What a thread needs besides.
+  constexpr int64_t others = 64;
+  if (heldRegisters <= 64 && heldRegisters + others <= registers) {
+    s.residency = Residency::Registers;
+    s.maxRegisters = registers < 255 ? registers : 0;
+    return true;
+  }
+  int64_t shared = slotBytesAcross(s, facts);
+  // Each CTA takes 1 KB for the system.
+  int64_t all = shared + exchangeBytesAcross(s, facts) + 1024;
+  if (stepsAcross(s, facts) > 128 || perSM * all > sharedPerSM)
+    return false;
+  s.residency = Residency::Shared;
+  s.maxRegisters = 0;
+  return true;
+}
 
 /// Sets the positions of a CTA: about 20 chunks, whole groups of inner columns
 /// and whole warps. False where no number of them is possible with the
@@ -187,17 +228,14 @@ static Schedule chooseAcross(const ProgramFacts &facts) {
     schedule.split = 1;
   if (facts.positions < 0 || facts.phases == 1)
     return schedule;
+  if (walked != slices * sliceSize(walked))
+    return schedule;
   // As many CTAs as run at once; each holds its slices.
   int64_t tiles = llvm::divideCeil(facts.positions, schedule.rowsPerCta);
-  int64_t split = slices;
-  while (split > 1 && tiles * split > residentCtas)
-    split /= 2;
-  int64_t steps = slices / split * sliceSize(walked) / schedule.threads;
-  if (steps * chunk * facts.heldBytes > heldAcross ||
-      walked != slices * sliceSize(walked))
-    return schedule;
-  schedule.residency = Residency::Registers;
-  schedule.split = split;
+  Schedule held = schedule;
+  for (held.split = slices; held.split >= 1; held.split /= 2)
+    if (holdAcross(held, facts, tiles))
+      return held;
   return schedule;
 }
 
@@ -453,17 +491,20 @@ static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
                      walked < 0 ? 1 : countSlices(walked), s.split);
   if (s.residency == Residency::Stream)
     return llvm::Error::success();
-  if (s.residency == Residency::Shared || walked < 0 || s.split == 0 ||
+  if (walked < 0 || s.split == 0 ||
       walked != countSlices(walked) * sliceSize(walked))
-    return makeError("expects residency stream, or registers with a split and "
-                     "whole slices of static columns, but got {0}",
+    return makeError("expects residency stream, or a split and whole slices of "
+                     "static columns, but got {0}",
                      toString(s.residency));
-  int64_t steps =
-      countSlices(walked) / s.split * sliceSize(walked) / s.threads;
-  if (steps > 128)
-    return makeError("schedule needs {0} chunks per thread in registers but at "
+  if (int64_t steps = stepsAcross(s, facts); steps > 128)
+    return makeError("schedule needs {0} chunks per thread to be held but at "
                      "most 128 are allowed",
                      steps);
+  int64_t bytes = slotBytesAcross(s, facts) + exchangeBytesAcross(s, facts);
+  if (s.residency == Residency::Shared && bytes > limits.sharedPerCta)
+    return makeError("schedule needs {0} bytes of shared memory per CTA but "
+                     "{1} allows {2}",
+                     bytes, target, limits.sharedPerCta);
   return llvm::Error::success();
 }
 

@@ -138,14 +138,47 @@ void GPUAcross::emitStore(StoreOp op, Value value, const Chunk &chunk) {
                   /*every=*/1);
 }
 
+/// Where a thread keeps a chunk: chunks of all threads lie side by side, so that
+/// a warp's accesses fall on different banks.
+Value GPUAcross::slotAddress(int64_t slot, const Chunk &chunk,
+                             VectorType type) {
+  int64_t bytes = type.getNumElements() *
+                  std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
+  auto [found, isNew] = slotOffsets.try_emplace(slot, dynamicShared);
+  if (isNew)
+    dynamicShared += ::norm::sliceSize(walked) * numSlices /
+                     plan.schedule.split / threads() * block() * bytes;
+  Value offset = arith::AddIOp::create(
+      b, loc, arith::MulIOp::create(b, loc, toI64(tid), i64(bytes)),
+      i64(found->second + chunk.number * block() * bytes));
+  Value base = LLVM::AddressOfOp::create(
+      b, loc, LLVM::LLVMPointerType::get(b.getContext(), 3), "norm_shared");
+  return elementPointer(base, offset, b.getI8Type());
+}
+
+static unsigned slotAlignment(VectorType type) {
+  int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
+  return std::clamp<int64_t>(bits / 8, 1, 16);
+}
+
 void GPUAcross::emitHold(HoldOp op, Value value, const Chunk &chunk) {
-  if (isHeld())
+  if (plan.schedule.residency == ::norm::Residency::Registers)
     GPULowering::emitHold(op, value, chunk);
+  if (plan.schedule.residency != ::norm::Residency::Shared)
+    return;
+  auto type = cast<VectorType>(value.getType());
+  LLVM::StoreOp::create(b, loc, value, slotAddress(op.getSlot(), chunk, type),
+                        slotAlignment(type));
 }
 
 Value GPUAcross::emitHeld(HeldOp op, const Chunk &chunk) {
-  if (isHeld())
+  if (plan.schedule.residency == ::norm::Residency::Registers)
     return GPULowering::emitHeld(op, chunk);
+  auto type = cast<VectorType>(op.getType());
+  if (plan.schedule.residency == ::norm::Residency::Shared)
+    return LLVM::LoadOp::create(b, loc, type,
+                                slotAddress(op.getSlot(), chunk, type),
+                                slotAlignment(type));
   // A variant that streams what the kernel holds.
   IRMapping again;
   return computeAgain(op, chunk, again);

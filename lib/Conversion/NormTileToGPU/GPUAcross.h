@@ -63,8 +63,9 @@ private:
   int64_t blocks() const { return plan.lanes / threads(); }
   bool usesWorkspace() const { return numSlices != 1; }
   bool isHeld() const {
-    return plan.schedule.residency == ::norm::Residency::Registers;
+    return plan.schedule.residency != ::norm::Residency::Stream;
   }
+  Value slotAddress(int64_t slot, const Chunk &chunk, VectorType type);
   VectorType vectorOf(Type element) const {
     return VectorType::get({vectorSize()}, element);
   }

@@ -92,6 +92,8 @@ protected:
   llvm::DenseMap<Value, Value> rowBases;
   llvm::DenseMap<std::pair<int64_t, int64_t>, Value> held;
   Value keepPacked(Value value);
+  /// Of each slot kept in dynamic shared memory.
+  llvm::DenseMap<int64_t, int64_t> slotOffsets;
 
 private:
   int64_t warps() const { return threads() / 32; }
@@ -132,7 +134,6 @@ private:
   Value firstColumn; ///< of the thread's first chunk, i64
   Value isRow;       ///< i1: the group has a row; null where all have
   llvm::DenseMap<Value, Value> threadPointers;
-  llvm::DenseMap<int64_t, int64_t> slotOffsets;
   /// Shared memory of each partial, one buffer for each part.
   llvm::DenseMap<Value, SmallVector<Value, 3>> exchangeBuffers;
   /// The count that all threads have in common, -1 if none.

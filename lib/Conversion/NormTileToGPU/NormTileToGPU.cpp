@@ -57,19 +57,30 @@ static int64_t widestAlignment(KernelOp kernel) {
         alignment /= 2;
     };
     auto [strides, offset] = memref.getStridesAndOffset();
-    bool walksColumns = false;
-    for (unsigned dim = 0; dim < space.getNumDims(); ++dim) {
+    // Chunks follow each other along the last dims as far as there is no gap.
+    int64_t run = 1;
+    bool isStepped = false;
+    for (unsigned dim = space.getNumDims(); dim-- > 0;) {
       int64_t axis = space.getAxis(operand, dim);
-      if (axis < 0 || space.getExtent(dim) == 1)
+      if (space.getExtent(dim) == 1)
         continue;
-      if (ShapedType::isStatic(strides[axis]) && strides[axis] != 1)
+      bool isRow = dim < space.getNumRowDims();
+      bool isInner = kernel.getOrder().getInner() > 1 &&
+                     dim + 1 == space.getNumDims();
+      bool isOfChunks = isAcross ? isRow || isInner : !isRow;
+      if (isOfChunks && axis >= 0 && strides[axis] == run && !isStepped) {
+        run = space.getExtent(dim) < 0 ? -1 : run * space.getExtent(dim);
+        continue;
+      }
+      if (isOfChunks && axis < 0)
+        continue;
+      isStepped |= isOfChunks;
+      if (axis >= 0 && ShapedType::isStatic(strides[axis]))
         narrow(strides[axis]);
-      walksColumns |= strides[axis] == 1;
     }
     // Where the distance between rows is open, it is most likely that.
-    if (walksColumns && !isAcross && space.hasRows(operand) &&
-        kernel.getColumns() >= 0 && space.getColumns().size() == 1)
-      narrow(kernel.getColumns());
+    if (!isAcross && run > 1 && space.hasRows(operand))
+      narrow(run);
   }
   return alignment;
 }
@@ -150,12 +161,12 @@ static llvm::SmallBitVector findOverlapping(KernelOp kernel, ModuleOp module) {
   return overlapping;
 }
 
-/// The schedule with which any number of CTAs do the work.
+/// The schedule with which any number of CTAs do the work, across memory.
 static ScheduleAttr streamed(ScheduleAttr schedule) {
   return ScheduleAttr::get(
       schedule.getContext(), schedule.getThreads(), schedule.getRowsPerCta(),
       Residency::Stream, /*prefetch=*/false, schedule.getVector(),
-      /*max_registers=*/0, /*split=*/0);
+      /*max_registers=*/0, schedule.getSplit() == 1 ? 1 : 0);
 }
 
 FailureOr<VariantAttr> ConvertNormTileToGPU::convert(
@@ -205,11 +216,14 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
   for (int64_t alignment : alignments) {
     bool isFallback = alignment == 1 && alignments.size() > 1;
     SmallVector<ScheduleAttr, 2> schedules;
-    schedules.push_back(isFallback ? narrowSchedule(kernel)
-                                   : kernel.getSchedule());
+    ScheduleAttr own = kernel.getSchedule();
+    if (!isFallback)
+      schedules.push_back(own);
+    else if (!kernel.getOrder().isAcross())
+      schedules.push_back(narrowSchedule(kernel));
     // What all CTAs at once must hold may be more than fits at launch.
-    if (kernel.getSchedule().getSplit() > 1)
-      schedules.push_back(streamed(kernel.getSchedule()));
+    if (kernel.getOrder().isAcross() && (isFallback || own.getSplit() > 1))
+      schedules.push_back(streamed(own));
     for (auto [i, schedule] : llvm::enumerate(schedules)) {
       std::string name = kernel.getSymName().str();
       if (isFallback)
