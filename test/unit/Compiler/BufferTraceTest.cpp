@@ -126,9 +126,8 @@ TEST_F(BufferTraceTest, NobodyStepsAlongUnitAxes) {
 
 TEST_F(BufferTraceTest, DynamicPartsAreRefused) {
   std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    message = diagnostic.str();
-  });
+  ScopedDiagnosticHandler handler(
+      &context, [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
   EXPECT_TRUE(failed(trace(R"(
     func.func @f(%x: memref<?xf16>, %n: index) -> memref<32x?xf16> {
       %0 = memref.expand_shape %x [[0, 1]] output_shape [32, %n]

@@ -246,15 +246,15 @@ Call headsCall() {
   m.workspace.bytes = 0;
   m.arguments.clear();
   for (const char *name : {"x", "y"})
-    m.arguments.push_back({name,
-                           *name == 'x' ? ArgumentRole::Input
-                                        : ArgumentRole::Output,
-                           DType::F32,
-                           {kDynamic, kDynamic, 4, 8},
-                           {kDynamic, kDynamic, kDynamic, 1},
-                           4,
-                           {},
-                           {}});
+    m.arguments.push_back(
+        {name,
+         *name == 'x' ? ArgumentRole::Input : ArgumentRole::Output,
+         DType::F32,
+         {kDynamic, kDynamic, 4, 8},
+         {kDynamic, kDynamic, kDynamic, 1},
+         4,
+         {},
+         {}});
   Kernel kernel;
   kernel.program = "heads";
   kernel.reads = {0};
@@ -285,7 +285,8 @@ TEST(LaunchPlanTest, StridesOfEveryDim) {
 
   // Any stride, but along the last dim.
   call.arguments[0].strides = {7, 0, 1000, 2};
-  EXPECT_EQ(call.error(), "argument 0 'x': expects stride 1 in dim 3 but got 2");
+  EXPECT_EQ(call.error(),
+            "argument 0 'x': expects stride 1 in dim 3 but got 2");
   call.arguments[0].strides[3] = 1;
   EXPECT_EQ(call.error(), "");
 }
