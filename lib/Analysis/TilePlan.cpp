@@ -247,9 +247,9 @@ static Schedule chooseHostAcross(const ProgramFacts &facts,
   schedule.prefetch = false;
   int64_t lanes = limits.vectorBytes / 4;
   schedule.vector = facts.inner;
-  while (schedule.vector + facts.inner <= lanes &&
-         facts.run % (schedule.vector + facts.inner) == 0)
-    schedule.vector += facts.inner;
+  for (int64_t size = facts.inner; size <= lanes; size += facts.inner)
+    if (facts.run % size == 0)
+      schedule.vector = size;
   if (facts.inner == 1)
     for (schedule.vector = lanes; facts.run % schedule.vector;)
       schedule.vector /= 2;

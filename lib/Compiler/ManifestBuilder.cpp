@@ -232,10 +232,8 @@ FailureOr<Param> ManifestBuilder::describeParam(LaunchOp launch,
     const BufferTrace &trace = traces[param.operand];
     const BufferTrace::Axis &axis = trace.axes[param.axis];
     // Nobody steps along one of extent 1: the stride of any dim will do.
-    Param result = Param::stride(buffers.lookup(trace.base),
-                                 axis.strideDim.value_or(0));
-    result.factor = axis.strideFactor;
-    return result;
+    return Param::stride(buffers.lookup(trace.base), axis.strideDim.value_or(0),
+                         axis.strideFactor);
   }
   case KernelParam::Split:
     return Param::split();

@@ -108,6 +108,14 @@ LogicalResult mlir::norm::checkLaunches(ModuleOp module) {
       return launch.emitOpError() << "expects space " << kernel.getSpace()
                                   << ", that of its kernel, but got "
                                   << launch.getSpace();
+    // Both say which parameters there are.
+    if (launch.getOrder() != kernel.getOrder() ||
+        launch.getSchedule() != kernel.getSchedule())
+      return launch.emitOpError()
+             << "expects the order and the schedule of its kernel, "
+             << kernel.getOrder() << " and " << kernel.getSchedule()
+             << ", but got " << launch.getOrder() << " and "
+             << launch.getSchedule();
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());

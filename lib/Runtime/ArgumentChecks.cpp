@@ -194,8 +194,8 @@ llvm::Error Checker::strides(unsigned index) {
     if (expected != kDynamic && got.shape[dim] > 1 &&
         expected != got.strides[dim])
       return fail(manifest, index,
-                  "expects stride " + llvm::Twine(expected) +
-                      " in dim " + llvm::Twine(dim) + " but got " +
+                  "expects stride " + llvm::Twine(expected) + " in dim " +
+                      llvm::Twine(dim) + " but got " +
                       llvm::Twine(got.strides[dim]));
   }
   return llvm::Error::success();

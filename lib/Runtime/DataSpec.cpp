@@ -174,8 +174,8 @@ llvm::Expected<DataSpec> DataSpec::parse(llvm::StringRef text) {
   llvm::StringRef form = parts.front();
   bool zeros = form == "zeros", ones = form == "ones", full = form == "full";
   bool empty = form == "empty";
-  bool generated = zeros || ones || full || empty || form == "random" ||
-                   form == "iota";
+  bool generated =
+      zeros || ones || full || empty || form == "random" || form == "iota";
   if (!generated) {
     if (parts.size() == 1 && !text.empty() && !text.getAsDouble(spec.value)) {
       spec.kind = Kind::Scalar;

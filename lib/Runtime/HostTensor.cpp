@@ -35,8 +35,8 @@ pitchedStrides(llvm::ArrayRef<int64_t> shape, int64_t pitch) {
 
 /// The dims of a tensor that are stepped along, the last one left out, those
 /// with the longest steps first.
-static llvm::SmallVector<size_t, 4>
-outerDims(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides) {
+static llvm::SmallVector<size_t, 4> outerDims(llvm::ArrayRef<int64_t> shape,
+                                              llvm::ArrayRef<int64_t> strides) {
   llvm::SmallVector<size_t, 4> dims;
   for (size_t dim = 0; dim + 1 < shape.size(); ++dim)
     if (shape[dim] > 1)
@@ -51,9 +51,9 @@ outerDims(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> strides) {
 static llvm::Error checkStrides(llvm::ArrayRef<int64_t> shape,
                                 llvm::ArrayRef<int64_t> strides) {
   if (strides.size() != shape.size())
-    return llvm::createStringError(
-        "expects " + llvm::Twine(shape.size()) + " strides for shape " +
-        printShape(shape) + " but got " + llvm::Twine(strides.size()));
+    return llvm::createStringError("expects " + llvm::Twine(shape.size()) +
+                                   " strides for shape " + printShape(shape) +
+                                   " but got " + llvm::Twine(strides.size()));
   for (int64_t stride : strides)
     if (stride < 0)
       return llvm::createStringError("expects strides of 0 or more but got " +
@@ -84,8 +84,7 @@ static llvm::Expected<std::optional<llvm::SmallVector<int64_t, 4>>>
 stridesOf(llvm::ArrayRef<int64_t> shape, const Placement &placement) {
   if (placement.strides) {
     if (placement.pitch)
-      return llvm::createStringError(
-          "expects a pitch or strides but got both");
+      return llvm::createStringError("expects a pitch or strides but got both");
     if (llvm::Error error = checkStrides(shape, *placement.strides))
       return std::move(error);
     return placement.strides;
@@ -98,8 +97,8 @@ stridesOf(llvm::ArrayRef<int64_t> shape, const Placement &placement) {
   int64_t pitch = placement.pitch.value_or(columns);
   if (pitch < columns)
     return llvm::createStringError("expects a pitch of at least the row's " +
-                                   llvm::Twine(columns) +
-                                   " elements but got " + llvm::Twine(pitch));
+                                   llvm::Twine(columns) + " elements but got " +
+                                   llvm::Twine(pitch));
   return pitchedStrides(shape, std::max<int64_t>(pitch, 1));
 }
 

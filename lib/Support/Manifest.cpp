@@ -96,8 +96,6 @@ llvm::Error Verifier::dims(const llvm::Twine &path, const BufferDims &value) {
       return fail(path + ".dims", "expects dims below the rank " +
                                       llvm::Twine(rank) + " but got " +
                                       llvm::Twine(dim));
-  if (value.factor == 0)
-    return fail(path + ".factor", "expects 1 or more but got 0");
   return llvm::Error::success();
 }
 
@@ -382,11 +380,15 @@ json::Object toObject(const Param &param) {
   switch (param.kind) {
   case Param::Kind::Pointer:
     return json::Object{{"kind", "pointer"}, {"buffer", buffer}};
-  case Param::Kind::Stride:
-    return json::Object{
+  case Param::Kind::Stride: {
+    json::Object object{
         {"kind", "stride"},
         {"buffer", buffer},
         {"dim", int64_t(param.dims.empty() ? 0 : param.dims.front())}};
+    if (param.factor != 1)
+      object["factor"] = int64_t(param.factor);
+    return object;
+  }
   case Param::Kind::Extent: {
     json::Object object =
         toObject(BufferDims{param.buffer, param.dims, param.factor});

@@ -268,7 +268,8 @@ llvm::Error read(const Node &node, Param &out) {
     out.kind = Param::Kind::Stride;
     return inOrder(
         {[&] { return readField(node, "buffer", out.buffer); },
-         [&] { return readField(node, "dim", out.dims.emplace_back()); }});
+         [&] { return readField(node, "dim", out.dims.emplace_back()); },
+         [&] { return readOptional(node, "factor", out.factor); }});
   }
   if (kind == "extent") {
     out.kind = Param::Kind::Extent;

@@ -123,9 +123,9 @@ func.func @narrow(%x: memref<?x128xbf16, strided<[?, 1]>>, %y: memref<?x128xbf16
 // A buffer that is passed twice may be written while it is read.
 
 // CHECK-LABEL: gpu.func @in_place_0(
-// CHECK-SAME:      %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: i64,
+// CHECK-SAME:      %{{[^:]*}}: !llvm.ptr<1>,
 // CHECK-SAME:      %{{[^:]*}}: !llvm.ptr<1> {llvm.noalias, llvm.readonly},
-// CHECK-SAME:      %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: i64,
+// CHECK-SAME:      %{{[^:]*}}: !llvm.ptr<1>, %{{[^:]*}}: i64)
 func.func @in_place(%x: memref<?x4096xf32>, %w: memref<4096xf32>) {
   norm.generic (row, col)
       ins(%a = %x[row, col] : memref<?x4096xf32>, %g = %w[col] : memref<4096xf32>)

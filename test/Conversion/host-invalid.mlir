@@ -124,10 +124,26 @@ norm_tile.kernel @callee(%x: memref<?x64xf32>)
   }
 }
 
-func.func @extents(%x: memref<?x64xf32>) {
-  // expected-error@+1 {{'norm_tile.launch' op expects columns 64 of #0 and rows of #0, as its kernel, but got 32 of #0 and #0}}
-  norm_tile.launch @callee(%x) {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>, num_outputs = 1 : i64,
+func.func @space(%x: memref<?x64xf32>) {
+  // expected-error@+1 {{'norm_tile.launch' op expects space #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>, that of its kernel, but got #norm_tile.space<rows = [8], columns = [64], axes = [[0, 1]]>}}
+  norm_tile.launch @callee(%x) {program = "p", space = #norm_tile.space<rows = [8], columns = [64], axes = [[0, 1]]>, num_outputs = 1 : i64,
       order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 1, residency = stream>} : memref<?x64xf32>
+  return
+}
+
+// -----
+
+norm_tile.kernel @callee(%x: memref<?x64xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 1, residency = stream>} {
+  norm_tile.work (%row) {
+  }
+}
+
+func.func @order(%x: memref<?x64xf32>) {
+  // expected-error@+1 {{'norm_tile.launch' op expects the order and the schedule of its kernel, #norm.order<leaf = 4, lanes = 1024> and #norm.schedule<threads = 1, residency = stream>, but got #norm.order<leaf = 4, lanes = 512> and #norm.schedule<threads = 1, residency = stream>}}
+  norm_tile.launch @callee(%x) {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>, num_outputs = 1 : i64,
+      order = #norm.order<leaf = 4, lanes = 512>, schedule = #norm.schedule<threads = 1, residency = stream>} : memref<?x64xf32>
   return
 }
 

@@ -22,65 +22,27 @@ func.func @other_dims(%x: memref<?x4x8xf32>, %r: memref<?xf32>) {
 
 // -----
 
-func.func @leading_dims(%x: memref<8x16xf32>, %r: memref<16xf32>) {
-  // expected-error@+1 {{'norm.generic' op expects reductions over the trailing dims, but dim 'row' is not among them}}
-  norm.generic (row, col)
-      ins(%v = %x[row, col] : memref<8x16xf32>)
-      outs(%o = %r[col] : memref<16xf32>) {
-    %s = norm.reduce add %v over [row] : f32
-    norm.yield %s : f32
-  }
-  return
-}
-
-// -----
-
-func.func @size_one(%x: memref<8x16xf32>, %r: memref<8x1xf32>) {
-  // expected-error@+1 {{'norm.generic' op expects no axis of size 1 in the map of operand #1 of a kernel}}
-  norm.generic (row, col)
-      ins(%v = %x[row, col] : memref<8x16xf32>)
-      outs(%o = %r[row, 0] : memref<8x1xf32>) {
-    %s = norm.reduce add %v over [col] : f32
-    norm.yield %s : f32
-  }
-  return
-}
-
-// -----
-
-func.func @some_dims(%x: memref<?x4x8xf32>, %w: memref<4xf32>) {
-  // expected-error@+1 {{'norm.generic' op expects operand #0 of a kernel to have all dims, all row dims or all column dims, in order}}
-  norm.generic (row, a, b)
-      ins(%g = %w[a] : memref<4xf32>)
-      outs(%o = %x[row, a, b] : memref<?x4x8xf32>) {
-    %s = norm.reduce add %o over [a, b] : f32
-    %p = arith.mulf %s, %g : f32
-    norm.yield %p : f32
-  }
-  return
-}
-
-// -----
-
-func.func @transposed(%x: memref<8x16xf32>, %y: memref<16x8xf32>) {
-  // expected-error@+1 {{'norm.generic' op expects operand #1 of a kernel to have all dims, all row dims or all column dims, in order}}
-  norm.generic (row, col)
-      ins(%v = %x[row, col] : memref<8x16xf32>)
-      outs(%o = %y[col, row] : memref<16x8xf32>) {
-    norm.yield %v : f32
-  }
-  return
-}
-
-// -----
-
 func.func @column_output(%x: memref<8x16xf32>, %w: memref<16xf32>) {
-  // expected-error@+1 {{'norm.generic' op expects output #0 of a kernel to have the row dims}}
+  // expected-error@+1 {{'norm.generic' op expects output #0 of a kernel to have row dim 'row'}}
   norm.generic (row, col)
       ins(%v = %x[row, col] : memref<8x16xf32>)
       outs(%o = %w[col] : memref<16xf32>) {
     %n = arith.negf %o : f32
     norm.yield %n : f32
+  }
+  return
+}
+
+// -----
+
+func.func @some_columns(%x: memref<8x16x4xf32>, %y: memref<8x4xf32>) {
+  // expected-error@+1 {{'norm.generic' op expects output #0 of a kernel to have all column dims or none, but 'a' is missing}}
+  norm.generic (row, a, b)
+      ins(%v = %x[row, a, b] : memref<8x16x4xf32>)
+      outs(%o = %y[row, b] : memref<8x4xf32>) {
+    %s = norm.reduce add %v over [a, b] : f32
+    %d = arith.addf %o, %s : f32
+    norm.yield %d : f32
   }
   return
 }
@@ -206,7 +168,7 @@ func.func @registers(%x: memref<?x8192xf32>) {
 // -----
 
 func.func @shared(%x: memref<?x65536xf32>) {
-  // expected-error@+1 {{schedule needs 262144 bytes of shared memory per CTA but sm_90 allows 232448}}
+  // expected-error@+1 {{schedule needs 264192 bytes of shared memory per CTA but sm_90 allows 232448}}
   norm.generic (row, col)
       outs(%o = %x[row, col] : memref<?x65536xf32>)
       attributes {schedule = #norm.schedule<threads = 512, residency = shared>} {
@@ -239,6 +201,234 @@ func.func @lanes(%x: memref<?x16xf32>) {
       outs(%o = %x[row, col] : memref<?x16xf32>)
       attributes {order = #norm.order<leaf = 4, lanes = 64>, schedule = #norm.schedule<threads = 128>} {
     norm.yield %o : f32
+  }
+  return
+}
+
+// -----
+
+// Across memory.
+
+func.func @across_vector(%x: memref<?x250xf32>) {
+  // expected-error@+1 {{expects 'vector' to divide the 250 neighbours in memory but got 4}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x250xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = stream, vector = 4>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_threads(%x: memref<?x256xf32>) {
+  // expected-error@+1 {{expects 'threads' to be a power of two from 1 to 16 but got 32}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 32, rows_per_cta = 32, residency = stream>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_wide(%x: memref<?x256xf32>) {
+  // expected-error@+1 {{expects 'vector' to be a power of two up to 16 but got 32}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 256, residency = stream, vector = 32>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_positions(%x: memref<?x256xf32>) {
+  // expected-error@+1 {{expects 'rows_per_cta' to be a multiple of 4 up to 1024 but got 6}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 6, residency = stream, vector = 4>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_groups(%x: memref<?x4x3xf32>) {
+  // expected-error@+1 {{expects 'rows_per_cta' to be a multiple of 12 up to 1024 but got 16}}
+  norm.generic (a, row, b)
+      outs(%o = %x[a, row, b] : memref<?x4x3xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 16, residency = stream, vector = 4>} {
+    %s = norm.reduce max %o over [a, b] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_warps(%x: memref<?x256xf32>) {
+  // expected-error@+1 {{expects whole warps, up to 1024 threads, but got 16}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 4, residency = stream>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_shared(%x: memref<?x1024xf32>) {
+  // expected-error@+1 {{schedule needs 69632 bytes of static shared memory per CTA but sm_90 allows 49152}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x1024xf32>)
+      attributes {schedule = #norm.schedule<threads = 16, rows_per_cta = 1024, residency = stream, vector = 16>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_split_dynamic(%x: memref<?x256xf32>) {
+  // expected-error@+1 {{expects 'split' to be 0 or a power of two, at most the row's 1 slices, but got 2}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = stream, split = 2>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_split(%x: memref<512x256xf32>) {
+  // expected-error@+1 {{expects 'split' to be 0 or a power of two, at most the row's 4 slices, but got 8}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<512x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = stream, split = 8>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_held_shared(%x: memref<512x256xf32>) {
+  // expected-error@+1 {{expects residency stream, or registers with a split and whole slices of static columns, but got shared}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<512x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = shared>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_held_dynamic(%x: memref<?x256xf32>) {
+  // expected-error@+1 {{expects residency stream, or registers with a split and whole slices of static columns, but got registers}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = registers>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_held_at_launch(%x: memref<512x256xf32>) {
+  // expected-error@+1 {{expects residency stream, or registers with a split and whole slices of static columns, but got registers}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<512x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = registers, split = 0>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_held_partial_slice(%x: memref<513x256xf32>) {
+  // expected-error@+1 {{expects residency stream, or registers with a split and whole slices of static columns, but got registers}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<513x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = registers>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @across_chunks(%x: memref<2048x256xf32>) {
+  // expected-error@+1 {{schedule needs 512 chunks per thread in registers but at most 128 are allowed}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<2048x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = registers>} {
+    %s = norm.reduce max %o over [row] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+// Along memory.
+
+func.func @along_split(%x: memref<?x256xf32>) {
+  // expected-error@+1 {{expects 'split' to be 1 along memory but got 2}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x256xf32>)
+      attributes {schedule = #norm.schedule<threads = 32, split = 2>} {
+    %s = norm.reduce max %o over [col] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
+  }
+  return
+}
+
+// -----
+
+func.func @inner_extent(%x: memref<?x256xf32>) {
+  // expected-error@+1 {{'norm.generic' op expects dim 'col' to have the order's 7 inner columns}}
+  norm.generic (row, col)
+      outs(%o = %x[row, col] : memref<?x256xf32>)
+      attributes {order = #norm.order<leaf = 4, lanes = 16, inner = 7>, schedule = #norm.schedule<threads = 32>} {
+    %s = norm.reduce max %o over [col] : f32
+    %d = arith.subf %o, %s : f32
+    norm.yield %d : f32
   }
   return
 }

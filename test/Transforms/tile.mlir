@@ -12,7 +12,7 @@
 // CHECK-LABEL: norm_tile.kernel @rms_norm_0(
 // CHECK-SAME:      %[[X:.*]]: memref<?x4096xbf16, strided<[?, 1]>>, %[[W:.*]]: memref<4096xbf16>,
 // CHECK-SAME:      %[[Y:.*]]: memref<?x4096xbf16, strided<[?, 1]>>, %[[R:.*]]: memref<?xf32>)
-// CHECK-SAME:      columns = 4096
+// CHECK-SAME:      space = #norm_tile.space<rows = [-1], columns = [4096], axes = {{\[\[}}0, 1], [_, 0], [0, 1], [0, _]]>
 // CHECK-NEXT: norm_tile.work (%[[ROW:.*]]) {
 // CHECK-NEXT:   %[[P:.*]] = norm_tile.phase reduce [add] (%[[C:.*]]) {
 // CHECK-NEXT:     %[[A:.*]] = norm_tile.load %[[X]][%[[ROW]], %[[C]]]
@@ -59,7 +59,7 @@ func.func @rms_norm(%x: memref<?x4096xbf16, strided<[?, 1]>>, %w: memref<4096xbf
 
 // CHECK-LABEL: norm_tile.kernel @stream_0(
 // CHECK-SAME:      %[[X:.*]]: memref<?x?xf32, strided<[?, 1]>>
-// CHECK-SAME:      columns = -1
+// CHECK-SAME:      space = #norm_tile.space<rows = [-1], columns = [-1], axes = {{\[\[}}0, 1]]>
 // CHECK:         norm_tile.phase reduce [add]
 // CHECK:           norm_tile.load %[[X]]
 // CHECK-NOT:       norm_tile.hold
@@ -102,12 +102,14 @@ func.func @residual(%x: memref<?x4096xbf16>, %z: memref<?x4096xbf16>, %y: memref
 
 // -----
 
-// Row dims and column dims are collapsed.
+// Row dims and column dims that lie in memory like one are one.
 
-// CHECK-LABEL: norm_tile.kernel @dims_0(%{{.*}}: memref<?x32xf32>, %{{.*}}: memref<?xf32>)
+// CHECK-LABEL: norm_tile.kernel @dims_0(%{{.*}}: memref<?x2x4x8xf32>, %{{.*}}: memref<?x2xf32>)
+// CHECK-SAME:      space = #norm_tile.space<rows = [-1], columns = [32], axes = {{\[\[}}1, 3], [1, _]]>
 // CHECK-LABEL: func.func @dims(
-// CHECK:         memref.collapse_shape %{{.*}} {{\[\[}}0, 1], [2, 3]]
-// CHECK:         memref.collapse_shape %{{.*}} {{\[\[}}0, 1]]
+// CHECK-NOT:     memref.collapse_shape
+// CHECK:         norm_tile.launch @dims_0
+// CHECK-SAME:      space = #norm_tile.space<rows = [-1], columns = [32], axes = {{\[\[}}1, 3], [1, _]]>
 func.func @dims(%x: memref<?x2x4x8xf32>, %r: memref<?x2xf32>) {
   norm.generic (a, b, c, d)
       ins(%v = %x[a, b, c, d] : memref<?x2x4x8xf32>) outs(%o = %r[a, b] : memref<?x2xf32>) {
@@ -121,7 +123,8 @@ func.func @dims(%x: memref<?x2x4x8xf32>, %r: memref<?x2xf32>) {
 
 // All dims are columns: one row, at any offset.
 
-// CHECK-LABEL: norm_tile.kernel @one_row_0(%{{.*}}: memref<1x64xf32, strided<[64, 1], offset: ?>>, %{{.*}}: memref<1xf32>)
+// CHECK-LABEL: norm_tile.kernel @one_row_0(%{{.*}}: memref<64xf32, strided<[1], offset: ?>>, %{{.*}}: memref<f32>)
+// CHECK-SAME:      space = #norm_tile.space<rows = [], columns = [64], axes = {{\[\[}}0], [_]]>
 func.func @one_row(%x: memref<64xf32, strided<[1], offset: ?>>, %r: memref<f32>) {
   norm.generic (col) ins(%v = %x[col] : memref<64xf32, strided<[1], offset: ?>>) outs(%o = %r[] : memref<f32>) {
     %s = norm.reduce max %v over [col] : f32
@@ -154,10 +157,8 @@ func.func @two_results(%x: memref<?x64xi32>, %r: memref<?xi32>) {
 // CHECK:       norm_tile.work (%[[ROW:.*]]) {
 // CHECK:         arith.index_cast %[[ROW]] : index to i32
 // CHECK:         norm_tile.phase (%[[C:.*]]) {
-// CHECK-DAG:       %[[OFFSETS:.*]] = arith.constant dense<[0, 1, 2, 3]> : vector<4xi32>
-// CHECK-DAG:       %[[C32:.*]] = arith.index_cast %[[C]] : index to i32
-// CHECK:           %[[WIDE:.*]] = vector.broadcast %[[C32]] : i32 to vector<4xi32>
-// CHECK:           arith.addi %[[WIDE]], %[[OFFSETS]]
+// CHECK:           %[[AT:.*]] = norm_tile.index 1 : vector<4xindex>
+// CHECK:           arith.index_cast %[[AT]] : vector<4xindex> to vector<4xi32>
 func.func @index(%x: memref<?x64xi32>) {
   norm.generic (row, col) outs(%o = %x[row, col] : memref<?x64xi32>) {
     %i = norm.index row : i32

@@ -96,7 +96,7 @@ struct Temporary {
 struct Param {
   enum class Kind : uint8_t {
     Pointer,   ///< address of `buffer`
-    Stride,    ///< stride of `dims[0]` of `buffer`, in elements
+    Stride,    ///< `factor` times the stride of `dims[0]` of `buffer`, elements
     Extent,    ///< `factor` times the product of the extents `dims` of `buffer`
     Scalar,    ///< bits of the scalar argument `buffer`, in the low bytes
     Workspace, ///< address of the kernel's part of the workspace
@@ -109,8 +109,8 @@ struct Param {
   bool operator==(const Param &) const = default;
 
   static Param pointer(unsigned buffer) { return {Kind::Pointer, buffer, {}}; }
-  static Param stride(unsigned buffer, unsigned dim) {
-    return {Kind::Stride, buffer, {dim}};
+  static Param stride(unsigned buffer, unsigned dim, uint64_t factor = 1) {
+    return {Kind::Stride, buffer, {dim}, factor};
   }
   static Param extent(unsigned buffer, std::vector<unsigned> dims,
                       uint64_t factor = 1) {

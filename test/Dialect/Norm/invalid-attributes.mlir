@@ -22,6 +22,26 @@ func.func private @f() attributes {a = #norm.order<leaf = 8, lanes = 0>}
 
 // -----
 
+// expected-error@+1 {{expects 'inner' from 0 to 1024 but got -1}}
+func.func private @f() attributes {a = #norm.order<leaf = 4, lanes = 16, inner = -1>}
+
+// -----
+
+// expected-error@+1 {{expects 'inner' from 0 to 1024 but got 1025}}
+func.func private @f() attributes {a = #norm.order<leaf = 4, lanes = 16, inner = 1025>}
+
+// -----
+
+// expected-error@+1 {{expects 'split' to be 0 or a power of two up to 128 but got 3}}
+func.func private @f() attributes {a = #norm.schedule<threads = 4, split = 3>}
+
+// -----
+
+// expected-error@+1 {{expects 'split' to be 0 or a power of two up to 128 but got 256}}
+func.func private @f() attributes {a = #norm.schedule<threads = 4, split = 256>}
+
+// -----
+
 // expected-error@+1 {{expects 'threads' to be a power of two from 1 to 1024 but got 96}}
 func.func private @f() attributes {a = #norm.schedule<threads = 96>}
 
@@ -37,12 +57,12 @@ func.func private @f() attributes {a = #norm.schedule<threads = 512, rows_per_ct
 
 // -----
 
-// expected-error@+1 {{expects 'vector' to be a power of two with at most 1024 lanes per step but got 128 x 3}}
-func.func private @f() attributes {a = #norm.schedule<threads = 128, vector = 3>}
+// expected-error@+1 {{expects 'vector' from 1 on with at most 1024 lanes per step but got 128 x 0}}
+func.func private @f() attributes {a = #norm.schedule<threads = 128, vector = 0>}
 
 // -----
 
-// expected-error@+1 {{expects 'vector' to be a power of two with at most 1024 lanes per step but got 512 x 4}}
+// expected-error@+1 {{expects 'vector' from 1 on with at most 1024 lanes per step but got 512 x 4}}
 func.func private @f() attributes {a = #norm.schedule<threads = 512, vector = 4>}
 
 // -----

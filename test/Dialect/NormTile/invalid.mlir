@@ -56,9 +56,9 @@ norm_tile.kernel @operand_width(%x: memref<?x64xf32, strided<[?, 1]>>, %s: i128)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects memrefs of 1 or 2 dims but operand #0 is 'memref<2x3x64xf32>'}}
-norm_tile.kernel @operand_rank(%x: memref<2x3x64xf32>)
-    attributes {program = "p", space = #norm_tile.space<rows = [2], columns = [64], axes = [[0, 1]]>,
+// expected-error@+1 {{'norm_tile.kernel' op expects axes of operand #0 below 2 but got 2}}
+norm_tile.kernel @axis_bound(%x: memref<2x64xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [2], columns = [64], axes = [[0, 2]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -66,8 +66,18 @@ norm_tile.kernel @operand_rank(%x: memref<2x3x64xf32>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects columns with stride 1 but operand #0 is 'memref<?x64xf32, strided<[?, 2]>>'}}
-norm_tile.kernel @operand_stride(%x: memref<?x64xf32, strided<[?, 2]>>)
+// expected-error@+1 {{'norm_tile.kernel' op expects axes of operand #0, which is 'memref<2x64xf32>'}}
+norm_tile.kernel @no_axes(%x: memref<2x64xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [2], columns = [64], axes = [[]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
+  norm_tile.work (%row) {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{'norm_tile.kernel' op expects axes for 2 operands but got 1}}
+norm_tile.kernel @operands(%x: memref<?x64xf32, strided<[?, 1]>>, %s: f32)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
@@ -76,8 +86,28 @@ norm_tile.kernel @operand_stride(%x: memref<?x64xf32, strided<[?, 2]>>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects 'columns' to be an extent, or -1, but got -2}}
-norm_tile.kernel @columns(%x: memref<?x64xf32, strided<[?, 1]>>)
+// expected-error@+1 {{'norm_tile.kernel' op expects 64 elements on dim 1 of its space but operand #0 has 192: 'memref<2x3x64xf32>'}}
+norm_tile.kernel @collapsed(%x: memref<2x3x64xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [2], columns = [64], axes = [[0, 2]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
+  norm_tile.work (%row) {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{'norm_tile.kernel' op expects strided memrefs but operand #0 is 'memref<?x64xf32, affine_map<(d0, d1) -> (d0 + d1, d1)>>'}}
+norm_tile.kernel @operand_layout(%x: memref<?x64xf32, affine_map<(d0, d1) -> (d0 + d1, d1)>>)
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
+  norm_tile.work (%row) {
+  }
+}
+
+// -----
+
+norm_tile.kernel @extent_number(%x: memref<?x64xf32, strided<[?, 1]>>)
+    // expected-error@+1 {{expects extents, or -1, but got -2}}
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [-2], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
@@ -86,9 +116,9 @@ norm_tile.kernel @columns(%x: memref<?x64xf32, strided<[?, 1]>>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects 'rows_of' to be the number of a memref operand but got 1}}
-norm_tile.kernel @rows_of(%x: memref<?x64xf32, strided<[?, 1]>>)
-    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
+norm_tile.kernel @axes_number(%x: memref<?x64xf32, strided<[?, 1]>>)
+    // expected-error@+1 {{expects 2 axes for operand #0 but got 1}}
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -96,9 +126,19 @@ norm_tile.kernel @rows_of(%x: memref<?x64xf32, strided<[?, 1]>>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects 'columns_of' to be the number of a memref operand but got 1}}
-norm_tile.kernel @columns_of(%x: memref<?x64xf32, strided<[?, 1]>>, %s: f32)
-    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], []]>,
+norm_tile.kernel @axis_number(%x: memref<?x64xf32, strided<[?, 1]>>)
+    // expected-error@+1 {{expects an axis, or _, but got -2}}
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, -2]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
+  norm_tile.work (%row) {
+  }
+}
+
+// -----
+
+norm_tile.kernel @axis_twice(%x: memref<?x64xf32, strided<[?, 1]>>)
+    // expected-error@+1 {{expects different axes for operand #0 but got 1 twice}}
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[1, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
   }
@@ -110,6 +150,56 @@ norm_tile.kernel @columns_of(%x: memref<?x64xf32, strided<[?, 1]>>, %s: f32)
 norm_tile.kernel @lanes(%x: memref<?x64xf32, strided<[?, 1]>>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 64>, schedule = #norm.schedule<threads = 128>} {
+  norm_tile.work (%row) {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{'norm_tile.kernel' op expects at most 16 lanes per step, those of the order, but got 32 x 1}}
+norm_tile.kernel @lanes_across(%x: memref<64x8xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [8], columns = [64], axes = [[1, 0]]>,
+                order = #norm.order<leaf = 4, lanes = 16, inner = 1>, schedule = #norm.schedule<threads = 32, rows_per_cta = 8>} {
+  norm_tile.work (%row) {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{'norm_tile.kernel' op expects the last column dim to have the order's 4 inner columns}}
+norm_tile.kernel @inner(%x: memref<64x8x3xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [8], columns = [64, 3], axes = [[1, 0, 2]]>,
+                order = #norm.order<leaf = 4, lanes = 16, inner = 4>, schedule = #norm.schedule<threads = 4, rows_per_cta = 8>} {
+  norm_tile.work (%row) {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{'norm_tile.kernel' op expects 'vector' to divide the 1 elements of the last row dims whose extents are static, but got 2}}
+norm_tile.kernel @dynamic_rows(%x: memref<64x8x?xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [8, -1], columns = [64], axes = [[1, 2, 0]]>,
+                order = #norm.order<leaf = 4, lanes = 16, inner = 1>, schedule = #norm.schedule<threads = 4, rows_per_cta = 8, vector = 2>} {
+  norm_tile.work (%row) {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{'norm_tile.kernel' op expects 'vector' to divide the 12 elements of the last row dims whose extents are static, but got 8}}
+norm_tile.kernel @static_rows(%x: memref<64x?x4x3xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [-1, 4], columns = [64, 3], axes = [[1, 2, 0, 3]]>,
+                order = #norm.order<leaf = 4, lanes = 16, inner = 3>, schedule = #norm.schedule<threads = 4, rows_per_cta = 8, vector = 8>} {
+  norm_tile.work (%row) {
+  }
+}
+
+// -----
+
+// expected-error@+1 {{'norm_tile.kernel' op expects 'vector' to be a power of two along memory but got 3}}
+norm_tile.kernel @vector_along(%x: memref<8x64xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [8], columns = [64], axes = [[0, 1]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32, vector = 3>} {
   norm_tile.work (%row) {
   }
 }
@@ -331,13 +421,45 @@ norm_tile.kernel @other_column(%x: memref<?x64xf32, strided<[?, 1]>>)
 
 // -----
 
+// expected-error@+1 {{'norm_tile.kernel' op expects 64 elements on dim 1 of its space but operand #1 has 32: 'memref<32xf32>'}}
 norm_tile.kernel @extent(%x: memref<?x64xf32, strided<[?, 1]>>, %w: memref<32xf32>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], [_, 0]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
   norm_tile.work (%row) {
+  }
+}
+
+// -----
+
+norm_tile.kernel @dim_of_extent(%x: memref<?x64xf32, strided<[?, 1]>>)
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
+  norm_tile.work (%row) {
+    // expected-error@+1 {{'norm_tile.extent' op expects a dim below 2 but got 2}}
+    %n = norm_tile.extent 2
+  }
+}
+
+// -----
+
+norm_tile.kernel @dim_of_index(%x: memref<?x64xf32, strided<[?, 1]>>)
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
+  norm_tile.work (%row) {
+    // expected-error@+1 {{'norm_tile.index' op expects a dim below 2 but got 2}}
+    %n = norm_tile.index 2 : index
+  }
+}
+
+// -----
+
+norm_tile.kernel @dim_of_index_in_phase(%x: memref<?x64xf32, strided<[?, 1]>>)
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
+  norm_tile.work (%row) {
     norm_tile.phase (%column) {
-      // expected-error@+1 {{'norm_tile.load' op expects 64 columns, those of the kernel, but got 'memref<32xf32>'}}
-      %a = norm_tile.load %w[%column] : memref<32xf32> -> vector<4xf32>
+      // expected-error@+1 {{'norm_tile.index' op expects a dim below 2 but got 2}}
+      %n = norm_tile.index 2 : vector<4xindex>
     }
   }
 }

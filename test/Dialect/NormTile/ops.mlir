@@ -12,8 +12,9 @@
 // CHECK-LABEL: norm_tile.kernel @all_ops(
 // CHECK-SAME:      %[[X:.*]]: memref<?x4096xbf16, strided<[?, 1]>>, %[[W:.*]]: memref<4096xbf16>,
 // CHECK-SAME:      %[[Y:.*]]: memref<?x4096xbf16, strided<[?, 1]>>, %[[R:.*]]: memref<?xf32>, %[[S:.*]]: f32
-// CHECK-SAME:      attributes {columns = 4096 : i64, columns_of = 0 : i64, order = #norm.order<leaf = 8, lanes = 1024>
-// CHECK-SAME:      program = "rms_norm", rows_of = 0 : i64, schedule = #norm.schedule<threads = 128>}
+// CHECK-SAME:      attributes {order = #norm.order<leaf = 8, lanes = 1024>
+// CHECK-SAME:      program = "rms_norm", schedule = #norm.schedule<threads = 128>
+// CHECK-SAME:      space = #norm_tile.space<rows = [-1], columns = [4096], axes = {{\[\[}}0, 1], [_, 0], [0, 1], [0, _], []]>}
 norm_tile.kernel @all_ops(%x: memref<?x4096xbf16, strided<[?, 1]>>, %w: memref<4096xbf16>, %y: memref<?x4096xbf16, strided<[?, 1]>>, %r: memref<?xf32>, %s: f32)
     attributes {program = "rms_norm", space = #norm_tile.space<rows = [-1], columns = [4096], axes = [[0, 1], [_, 0], [0, 1], [0, _], []]>,
                 order = #norm.order<leaf = 8, lanes = 1024>, schedule = #norm.schedule<threads = 128>} {
@@ -76,17 +77,52 @@ norm_tile.kernel @implicit_yield(%x: memref<?x?xf32, strided<[?, 1]>>)
   }
 }
 
+// Across memory a chunk holds neighbours; what varies on rows only is a vector
+// too. The last column dim is the inner one.
+
+// CHECK-LABEL: norm_tile.kernel @across(
+// CHECK-SAME:      order = #norm.order<leaf = 4, lanes = 16, inner = 3>
+// CHECK-SAME:      schedule = #norm.schedule<threads = 4, rows_per_cta = 48, residency = stream, vector = 2, split = 0>
+// CHECK-SAME:      space = #norm_tile.space<rows = [-1, 4], columns = [-1, 3], axes = {{\[\[}}0, 2, 1, 3], [0, 1, _, _], [_, 0, _, 1]]>
+norm_tile.kernel @across(%x: memref<?x?x4x3xf32>, %r: memref<?x4xf32>, %w: memref<4x3xf32>)
+    attributes {program = "sums", space = #norm_tile.space<rows = [-1, 4], columns = [-1, 3], axes = [[0, 2, 1, 3], [0, 1, _, _], [_, 0, _, 1]]>,
+                order = #norm.order<leaf = 4, lanes = 16, inner = 3>,
+                schedule = #norm.schedule<threads = 4, rows_per_cta = 48, residency = stream, vector = 2, split = 0>} {
+  norm_tile.work (%row) {
+    // CHECK: norm_tile.extent 2
+    %extent = norm_tile.extent 2
+    // CHECK: norm_tile.index 1 : vector<2xindex>
+    %group = norm_tile.index 1 : vector<2xindex>
+    // CHECK: norm_tile.load_row %{{.*}}[%{{.*}}] : memref<4x3xf32> -> vector<2xf32>
+    %g = norm_tile.load_row %w[%row] : memref<4x3xf32> -> vector<2xf32>
+    %p = norm_tile.phase reduce [add] (%column) {
+      // CHECK: norm_tile.index 2 : vector<2xindex>
+      %at = norm_tile.index 2 : vector<2xindex>
+      // CHECK: norm_tile.load %{{.*}}[%{{.*}}, %{{.*}}] : memref<?x?x4x3xf32> -> vector<2xf32>
+      %a = norm_tile.load %x[%row, %column] : memref<?x?x4x3xf32> -> vector<2xf32>
+      norm_tile.yield %a : vector<2xf32>
+    } : !norm_tile.partial<add, f32>
+    %t = norm_tile.exchange_start %p : !norm_tile.partial<add, f32>
+    // CHECK: norm_tile.exchange_wait %{{.*}} : vector<2xf32>
+    %s = norm_tile.exchange_wait %t : vector<2xf32>
+    // CHECK: norm_tile.store_row %{{.*}}, %{{.*}}[%{{.*}}] : vector<2xf32>, memref<?x4xf32>
+    norm_tile.store_row %s, %r[%row] : vector<2xf32>, memref<?x4xf32>
+  }
+}
+
 // CHECK-LABEL: func.func @launch
 func.func @launch(%x: memref<?x?xf32, strided<[?, 1]>>) {
   // CHECK: norm_tile.launch @implicit_yield(%{{.*}}) {
-  // CHECK-SAME: columns = -1 : i64
   // CHECK-SAME: num_outputs = 1 : i64
-  // CHECK-SAME: variants = [#norm_tile.variant<symbol = "implicit_yield", alignment = 16, block = 128, rows_per_cta = 1, shared = 0>]}
+  // CHECK-SAME: space = #norm_tile.space<rows = [-1], columns = [-1], axes = {{\[\[}}0, 1]]>
+  // CHECK-SAME: variants = [#norm_tile.variant<symbol = "implicit_yield", alignment = 16, block = 128, rows_per_cta = 1, shared = 0>,
+  // CHECK-SAME:   #norm_tile.variant<symbol = "other", alignment = 4, block = 64, rows_per_cta = 48, shared = 0, split = 0, counters = 8, workspace = 256>]}
   // CHECK-SAME: : memref<?x?xf32, strided<[?, 1]>>
   norm_tile.launch @implicit_yield(%x) {
-      program = "copy", space = #norm_tile.space<rows = [-1], columns = [-1], axes = [[0, 1]]>space = #norm_tile.space<rows = [-1], columns = [-1], axes = [[0, 1]]>, num_outputs = 1 : i64,
+      program = "copy", space = #norm_tile.space<rows = [-1], columns = [-1], axes = [[0, 1]]>, num_outputs = 1 : i64,
       order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 128, residency = stream>,
-      variants = [#norm_tile.variant<symbol = "implicit_yield", alignment = 16, block = 128, rows_per_cta = 1, shared = 0>]}
+      variants = [#norm_tile.variant<symbol = "implicit_yield", alignment = 16, block = 128, rows_per_cta = 1, shared = 0>,
+                  #norm_tile.variant<symbol = "other", alignment = 4, block = 64, rows_per_cta = 48, shared = 0, split = 0, counters = 8, workspace = 256>]}
       : memref<?x?xf32, strided<[?, 1]>>
   return
 }

@@ -140,14 +140,17 @@ def data_options(code):
     arguments = next((text for name, text in heads if name == "main"),
                      heads[0][1])
     options = []
-    for index, (kind, shape, scalar) in enumerate(
-            re.findall(r"%\w+: (?:(tensor)<([^<>]*)>|(\w+))", arguments)):
+    for index, (name, shape, scalar) in enumerate(
+            re.findall(r"(%\w+): (?:tensor<([^<>]*)>|(\w+))", arguments)):
         if scalar:
             options += ["--arg", f"{index}=0.5"]
             continue
         extents = shape.split("x")[:-1]
+        # A mask has the last dims of the scores, not the leading one.
+        is_mask = f"mask({name})" in code
         sizes = [
-            extent if extent != "?" else str(COLUMNS if place else ROWS)
+            extent if extent != "?" else str(
+                COLUMNS if place or is_mask else ROWS)
             for place, extent in enumerate(extents)
         ]
         options += ["--arg", f"{index}=random:{'x'.join(sizes) or 'scalar'}"]

@@ -21,7 +21,6 @@ using namespace norm;
 namespace {
 
 using Dims = std::vector<unsigned>;
-using Part = BufferTrace::Part;
 
 /// Traces what a function `@f` of buffers and sizes returns.
 class BufferTraceTest : public ::testing::Test {
@@ -56,60 +55,48 @@ TEST_F(BufferTraceTest, SplitsChannelsIntoGroups) {
   ASSERT_TRUE(succeeded(found));
   EXPECT_EQ(found->base, argument);
   ASSERT_EQ(found->axes.size(), 5u);
-  EXPECT_EQ(found->axes[0], Dims{0});
-  EXPECT_EQ(found->axes[1], Dims{1});
-  EXPECT_EQ(found->axes[2], Dims{1});
-  EXPECT_EQ(found->axes[4], Dims{3});
-  EXPECT_TRUE(found->parts[0].isWhole);
+  EXPECT_EQ(found->axes[0].dims, Dims{0});
+  EXPECT_EQ(found->axes[3].dims, Dims{2});
+  EXPECT_EQ(found->axes[4].strideDim, 3u);
   // A group is ten channels on.
-  EXPECT_EQ(found->parts[1], (Part{false, 10, 1}));
-  EXPECT_EQ(found->parts[2], (Part{false, 1, 1}));
-  EXPECT_EQ(found->strideDim(1), 1u);
+  EXPECT_EQ(found->axes[1].dims, Dims{});
+  EXPECT_EQ(found->axes[1].factor, 32u);
+  EXPECT_EQ(found->axes[1].strideDim, 1u);
+  EXPECT_EQ(found->axes[1].strideFactor, 10u);
+  EXPECT_EQ(found->axes[2].factor, 10u);
+  EXPECT_EQ(found->axes[2].strideDim, 1u);
+  EXPECT_EQ(found->axes[2].strideFactor, 1u);
 }
 
-TEST_F(BufferTraceTest, DynamicParts) {
+TEST_F(BufferTraceTest, CollapsesDims) {
   auto found = trace(R"(
-    func.func @f(%x: memref<?xf16>, %n: index) -> memref<?x4x16xf16> {
-      %0 = memref.expand_shape %x [[0, 1, 2]] output_shape [%n, 4, 16]
-          : memref<?xf16> into memref<?x4x16xf16>
-      return %0 : memref<?x4x16xf16>
+    func.func @f(%x: memref<?x4x?x8xf32>) -> memref<?x?xf32> {
+      %0 = memref.collapse_shape %x [[0, 1], [2, 3]]
+          : memref<?x4x?x8xf32> into memref<?x?xf32>
+      return %0 : memref<?x?xf32>
     })");
   ASSERT_TRUE(succeeded(found));
-  EXPECT_EQ(found->parts[0], (Part{false, 64, 64}));
-  EXPECT_EQ(found->parts[1], (Part{false, 16, 1}));
-  EXPECT_EQ(found->parts[2], (Part{false, 1, 1}));
-
-  // How far a group is depends on the extent within.
-  found = trace(R"(
-    func.func @f(%x: memref<?xf16>, %n: index) -> memref<32x?xf16> {
-      %0 = memref.expand_shape %x [[0, 1]] output_shape [32, %n]
-          : memref<?xf16> into memref<32x?xf16>
-      return %0 : memref<32x?xf16>
-    })");
-  ASSERT_TRUE(succeeded(found));
-  EXPECT_EQ(found->parts[0], (Part{false, 0, 1}));
-  EXPECT_EQ(found->parts[1], (Part{false, 1, 32}));
-  EXPECT_EQ(found->strideDim(0), std::nullopt);
-  EXPECT_EQ(found->strideDim(1), 0u);
+  EXPECT_EQ(found->axes[0].dims, (Dims{0, 1}));
+  EXPECT_EQ(found->axes[0].strideDim, 1u);
+  EXPECT_EQ(found->axes[1].dims, (Dims{2, 3}));
+  EXPECT_EQ(found->axes[1].strideDim, 3u);
 }
 
-TEST_F(BufferTraceTest, ThereAndBack) {
-  // Collapsed dims are whole ones again.
+TEST_F(BufferTraceTest, PartsOfParts) {
   auto found = trace(R"(
-    func.func @f(%x: memref<4x?x8xf32>, %n: index) -> memref<4x?x8xf32> {
-      %0 = memref.collapse_shape %x [[0, 1, 2]]
-          : memref<4x?x8xf32> into memref<?xf32>
-      %1 = memref.expand_shape %0 [[0, 1, 2]] output_shape [4, %n, 8]
-          : memref<?xf32> into memref<4x?x8xf32>
-      return %1 : memref<4x?x8xf32>
+    func.func @f(%x: memref<64xf32>) -> memref<4x4x4xf32> {
+      %0 = memref.expand_shape %x [[0, 1]] output_shape [4, 16]
+          : memref<64xf32> into memref<4x16xf32>
+      %1 = memref.expand_shape %0 [[0], [1, 2]] output_shape [4, 4, 4]
+          : memref<4x16xf32> into memref<4x4x4xf32>
+      return %1 : memref<4x4x4xf32>
     })");
   ASSERT_TRUE(succeeded(found));
-  EXPECT_EQ(found->axes[0], Dims{0});
-  EXPECT_EQ(found->axes[1], Dims{1});
-  EXPECT_EQ(found->axes[2], Dims{2});
-  EXPECT_TRUE(found->parts[1].isWhole);
+  EXPECT_EQ(found->axes[0].strideFactor, 16u);
+  EXPECT_EQ(found->axes[1].strideFactor, 4u);
+  EXPECT_EQ(found->axes[2].strideFactor, 1u);
 
-  // Parts put together step as the inner one does.
+  // Put together, they step as the inner one does.
   found = trace(R"(
     func.func @f(%x: memref<64xf32>) -> memref<4x16xf32> {
       %0 = memref.expand_shape %x [[0, 1, 2]] output_shape [4, 8, 2]
@@ -119,12 +106,11 @@ TEST_F(BufferTraceTest, ThereAndBack) {
       return %1 : memref<4x16xf32>
     })");
   ASSERT_TRUE(succeeded(found));
-  EXPECT_EQ(found->axes[1], Dims{0});
-  EXPECT_EQ(found->parts[0], (Part{false, 16, 1}));
-  EXPECT_EQ(found->parts[1].step, 1);
+  EXPECT_EQ(found->axes[1].factor, 16u);
+  EXPECT_EQ(found->axes[1].strideFactor, 1u);
 }
 
-TEST_F(BufferTraceTest, UnitAxesAreNoParts) {
+TEST_F(BufferTraceTest, NobodyStepsAlongUnitAxes) {
   auto found = trace(R"(
     func.func @f(%x: memref<?xf32>, %n: index) -> memref<1x?x1xf32> {
       %0 = memref.expand_shape %x [[0, 1, 2]] output_shape [1, %n, 1]
@@ -132,26 +118,24 @@ TEST_F(BufferTraceTest, UnitAxesAreNoParts) {
       return %0 : memref<1x?x1xf32>
     })");
   ASSERT_TRUE(succeeded(found));
-  EXPECT_EQ(found->axes[0], Dims{});
-  EXPECT_EQ(found->axes[1], Dims{0});
-  EXPECT_EQ(found->axes[2], Dims{});
-  EXPECT_TRUE(found->parts[1].isWhole);
+  EXPECT_EQ(found->axes[0].strideDim, std::nullopt);
+  EXPECT_EQ(found->axes[1].dims, Dims{0});
+  EXPECT_EQ(found->axes[1].strideDim, 0u);
+  EXPECT_EQ(found->axes[2].strideDim, std::nullopt);
 }
 
-TEST_F(BufferTraceTest, AcrossDimsIsRefused) {
+TEST_F(BufferTraceTest, DynamicPartsAreRefused) {
   std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    message = diagnostic.str();
-  });
+  ScopedDiagnosticHandler handler(
+      &context, [&](Diagnostic &diagnostic) { message = diagnostic.str(); });
   EXPECT_TRUE(failed(trace(R"(
-    func.func @f(%x: memref<4x6xf32>) -> memref<8x3xf32> {
-      %0 = memref.collapse_shape %x [[0, 1]] : memref<4x6xf32> into memref<24xf32>
-      %1 = memref.expand_shape %0 [[0, 1]] output_shape [8, 3]
-          : memref<24xf32> into memref<8x3xf32>
-      return %1 : memref<8x3xf32>
+    func.func @f(%x: memref<?xf16>, %n: index) -> memref<32x?xf16> {
+      %0 = memref.expand_shape %x [[0, 1]] output_shape [32, %n]
+          : memref<?xf16> into memref<32x?xf16>
+      return %0 : memref<32x?xf16>
     })")));
-  EXPECT_EQ(message, "expects parts of one dim of a buffer but got "
-                     "'memref<24xf32>' as 'memref<8x3xf32>'");
+  EXPECT_EQ(message, "expects static extents of the parts of a dim but got "
+                     "'memref<?xf16>' as 'memref<32x?xf16>'");
 }
 
 } // namespace

@@ -246,15 +246,15 @@ Call headsCall() {
   m.workspace.bytes = 0;
   m.arguments.clear();
   for (const char *name : {"x", "y"})
-    m.arguments.push_back({name,
-                           *name == 'x' ? ArgumentRole::Input
-                                        : ArgumentRole::Output,
-                           DType::F32,
-                           {kDynamic, kDynamic, 4, 8},
-                           {kDynamic, kDynamic, kDynamic, 1},
-                           4,
-                           {},
-                           {}});
+    m.arguments.push_back(
+        {name,
+         *name == 'x' ? ArgumentRole::Input : ArgumentRole::Output,
+         DType::F32,
+         {kDynamic, kDynamic, 4, 8},
+         {kDynamic, kDynamic, kDynamic, 1},
+         4,
+         {},
+         {}});
   Kernel kernel;
   kernel.program = "heads";
   kernel.reads = {0};
@@ -285,7 +285,8 @@ TEST(LaunchPlanTest, StridesOfEveryDim) {
 
   // Any stride, but along the last dim.
   call.arguments[0].strides = {7, 0, 1000, 2};
-  EXPECT_EQ(call.error(), "argument 0 'x': expects stride 1 in dim 3 but got 2");
+  EXPECT_EQ(call.error(),
+            "argument 0 'x': expects stride 1 in dim 3 but got 2");
   call.arguments[0].strides[3] = 1;
   EXPECT_EQ(call.error(), "");
 }
@@ -437,6 +438,19 @@ TEST(LaunchPlanTest, LaysOutTheWorkspace) {
   EXPECT_EQ(plan->kernels[0].params[2], 0x50000u + 512);
   EXPECT_EQ(plan->kernels[1].params[2], 0x50000u + 512 + 256 + 1536);
 
+  // Of 2 rows per CTA, there are 8 groups.
+  Call wide = splitCall();
+  for (Kernel &kernel : wide.manifest.kernels)
+    kernel.variants[0].rowsPerCta = 2;
+  plan = wide.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->kernels[0].groups, 32u);
+  EXPECT_EQ(wide.workspaceBytes, 512u + 2 * (256 + 1024));
+  want = {{0, 16}, {512, 64}, {512 + 256 + 1024, 64}};
+  EXPECT_EQ(
+      std::vector<ByteRange>(plan->counters.begin(), plan->counters.end()),
+      want);
+
   // A kernel without rows needs nothing.
   call.arguments[0] = BoundArgument::contiguous(DType::F32, 0, {0, 8});
   call.arguments[3] = BoundArgument::contiguous(DType::F32, 0, {0, 8});
@@ -448,7 +462,7 @@ TEST(LaunchPlanTest, LaysOutTheWorkspace) {
   call.manifest.kernels[0].unitBytes = uint64_t(1) << 62;
   EXPECT_EQ(call.error(),
             "expects a workspace of fewer than 2^64 bytes but got "
-            "4611686018427387904 bytes for each of 15 rows");
+            "4611686018427387904 bytes for each of 15 groups of rows");
 }
 
 TEST(LaunchPlanTest, ContiguousArguments) {

@@ -83,6 +83,7 @@ inline Manifest exampleManifest() {
   second.unitBytes = 1024;
   Kernel third = first;
   third.grid = 3;
+  third.params[1] = Param::stride(0, 0, 10);
   m.kernels = {first, second, third};
   m.workspace = {1024, {{0, 16}, {512, 512}}};
   return m;

@@ -132,9 +132,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (rowsPerCta < 1 || rowsPerCta > 1024)
     return emitError() << "expects 'rows_per_cta' from 1 to 1024 but got "
                        << rowsPerCta;
-  if (vector < 1 || !llvm::isPowerOf2_64(vector) || threads * vector > 1024)
-    return emitError() << "expects 'vector' to be a power of two with at most "
-                          "1024 lanes per step but got "
+  if (vector < 1 || vector > 1024 || threads * vector > 1024)
+    return emitError() << "expects 'vector' from 1 on with at most 1024 lanes "
+                          "per step but got "
                        << threads << " x " << vector;
   if (maxRegisters < 0 || maxRegisters > 255)
     return emitError() << "expects 'max_registers' from 0 to 255 but got "

@@ -74,7 +74,8 @@ static bool isCollapsible(MemRefType type, const ReassociationIndices &group) {
   return memref::CollapseShapeOp::isGuaranteedCollapsible(type, groups);
 }
 
-/// Axes that lie apart are no axis, and no kernel copies them to where they are.
+/// Axes that lie apart are no axis, and no kernel copies them to where they
+/// are.
 static LogicalResult checkCollapses(func::FuncOp function) {
   WalkResult result = function.walk([&](tensor::CollapseShapeOp collapse) {
     FailureOr<MemRefType> type = getViewType(function, collapse.getSrc());

@@ -39,10 +39,9 @@ bool norm::areSameParts(ArrayRef<OpFoldResult> a, ArrayRef<OpFoldResult> b) {
     if (!same && (numberA == 0 || numberB == 0))
       return false;
   }
-  return open == 0 ||
-         (open == 1 && llvm::none_of(a, [](OpFoldResult size) {
-            return getConstantIntValue(size) == 0;
-          }));
+  return open == 0 || (open == 1 && llvm::none_of(a, [](OpFoldResult size) {
+                         return getConstantIntValue(size) == 0;
+                       }));
 }
 
 bool DimSplit::add(unsigned dim, ArrayRef<OpFoldResult> sizes) {
@@ -53,7 +52,8 @@ bool DimSplit::add(unsigned dim, ArrayRef<OpFoldResult> sizes) {
 }
 
 bool DimSplit::isEmpty() const {
-  return llvm::all_of(parts, [](const DimParts &sizes) { return sizes.empty(); });
+  return llvm::all_of(parts,
+                      [](const DimParts &sizes) { return sizes.empty(); });
 }
 
 unsigned DimSplit::getFirst(unsigned dim) const {
@@ -124,8 +124,8 @@ FailureOr<DimSplit::Operand> DimSplit::splitOperand(RewriterBase &rewriter,
   for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
     auto dim = dyn_cast<AffineDimExpr>(expr);
     if (!dim || !isSplit(dim.getPosition())) {
-      exprs.push_back(dim ? rewriter.getAffineDimExpr(getFirst(dim.getPosition()))
-                          : expr);
+      exprs.push_back(
+          dim ? rewriter.getAffineDimExpr(getFirst(dim.getPosition())) : expr);
       shape.push_back(type.getDimSize(axis));
       // Only a tensor that is split needs its sizes.
       sizes.push_back(OpFoldResult());
@@ -166,10 +166,10 @@ FailureOr<DimSplit::Operand> DimSplit::splitOperand(RewriterBase &rewriter,
         sizes[part] = dimSizes.get(loc, value, axis);
     }
   if (value.getDefiningOp<tensor::EmptyOp>())
-    return Operand{tensor::EmptyOp::create(rewriter, loc, sizes,
-                                           type.getElementType())
-                       .getResult(),
-                   newMap};
+    return Operand{
+        tensor::EmptyOp::create(rewriter, loc, sizes, type.getElementType())
+            .getResult(),
+        newMap};
   return Operand{tensor::ExpandShapeOp::create(rewriter, loc, newType, value,
                                                groups, sizes)
                      .getResult(),
@@ -208,20 +208,18 @@ Value DimSplit::makeExtent(RewriterBase &rewriter, GenericOp split,
   unsigned dim = *program.getDimNumber(extent.getDim());
   // A product of rounded floats isn't the rounded product.
   auto floating = dyn_cast<FloatType>(extent.getType());
-  Type type = floating && isSplit(dim) ? rewriter.getI64Type()
-                                       : extent.getType();
+  Type type =
+      floating && isSplit(dim) ? rewriter.getI64Type() : extent.getType();
   Value product;
   for (unsigned i = 0, e = getNumParts(dim); i != e; ++i) {
     StringRef name = split.getDimName(getFirst(dim) + i);
-    Value part = ExtentOp::create(rewriter, loc, type,
-                                  rewriter.getStringAttr(name));
-    product = product
-                  ? arith::MulIOp::create(rewriter, loc, product, part)
-                  : part;
+    Value part =
+        ExtentOp::create(rewriter, loc, type, rewriter.getStringAttr(name));
+    product =
+        product ? arith::MulIOp::create(rewriter, loc, product, part) : part;
   }
   if (type != extent.getType())
-    product =
-        arith::SIToFPOp::create(rewriter, loc, extent.getType(), product);
+    product = arith::SIToFPOp::create(rewriter, loc, extent.getType(), product);
   return product;
 }
 
@@ -240,9 +238,8 @@ Value DimSplit::makeIndex(RewriterBase &rewriter, GenericOp split,
       position = arith::MulIOp::create(rewriter, loc, position, extent);
     }
     Value part = IndexOp::create(rewriter, loc, type, name);
-    position = position
-                   ? arith::AddIOp::create(rewriter, loc, position, part)
-                   : part;
+    position =
+        position ? arith::AddIOp::create(rewriter, loc, position, part) : part;
   }
   return position;
 }
@@ -303,17 +300,17 @@ FailureOr<GenericOp> DimSplit::build(RewriterBase &rewriter,
     return failure();
 
   // Without a split the names stay as they are.
-  SmallVector<std::string> made = isEmpty() ? SmallVector<std::string>()
-                                            : makeNames();
+  SmallVector<std::string> made =
+      isEmpty() ? SmallVector<std::string>() : makeNames();
   SmallVector<StringRef> names(made.begin(), made.end());
   if (isEmpty())
     names.assign(program.getDims().getAsValueRange<StringAttr>().begin(),
                  program.getDims().getAsValueRange<StringAttr>().end());
   unsigned numInputs = program.getInputs().size();
   ArrayRef<Value> all(operands);
-  auto split = GenericOp::create(rewriter, program.getLoc(),
-                                 all.take_front(numInputs),
-                                 all.drop_front(numInputs), names, maps);
+  auto split =
+      GenericOp::create(rewriter, program.getLoc(), all.take_front(numInputs),
+                        all.drop_front(numInputs), names, maps);
   if (std::optional<StringRef> name = program.getName())
     split.setName(*name);
   if (std::optional<OrderAttr> order = program.getOrder())
@@ -352,8 +349,8 @@ Operation *DimSplit::replaceResults(RewriterBase &rewriter, GenericOp split) {
           rewriter.replaceOp(expand, to);
     if (from.use_empty())
       continue;
-    auto collapse = tensor::CollapseShapeOp::create(
-        rewriter, program.getLoc(), from.getType(), to, groups);
+    auto collapse = tensor::CollapseShapeOp::create(rewriter, program.getLoc(),
+                                                    from.getType(), to, groups);
     rewriter.replaceAllUsesWith(from, collapse.getResult());
     last = collapse;
   }

@@ -57,15 +57,15 @@ public:
                              const Operands &replacements);
 
   /// Gives the users of the results back what they used, from the program that
-  /// was built, by ops at the insertion point. Returns the last one, or `split`.
+  /// was built, by ops at the insertion point. Returns the last one, or
+  /// `split`.
   Operation *replaceResults(RewriterBase &rewriter, GenericOp split);
 
 private:
   /// The axes of a new result that make up each axis of the old one.
   SmallVector<ReassociationIndices> getReassociation(unsigned result) const;
   FailureOr<Operand> splitOperand(RewriterBase &rewriter, OpOperand &operand);
-  SmallVector<ReassociationIndices>
-  getReassociationOf(AffineMap map) const;
+  SmallVector<ReassociationIndices> getReassociationOf(AffineMap map) const;
   SmallVector<std::string> makeNames() const;
   void fillBody(RewriterBase &rewriter, GenericOp split);
   Value makeExtent(RewriterBase &rewriter, GenericOp split, ExtentOp extent);

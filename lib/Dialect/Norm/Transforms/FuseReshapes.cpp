@@ -52,8 +52,7 @@ public:
     for (Operation *op : llvm::reverse(made))
       rewriter.eraseOp(op);
   }
-  void notifyOperationInserted(Operation *op,
-                               OpBuilder::InsertPoint) override {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
     // Ops of a body go with their program.
     if (!op->getParentOfType<GenericOp>())
       made.push_back(op);
@@ -143,8 +142,7 @@ LogicalResult ReshapeFusion::build(std::string &reason) {
       return failure();
   newProducer = producer.getProgram();
   if (!producer.isEmpty()) {
-    FailureOr<GenericOp> built =
-        producer.build(rewriter, DimSplit::Operands());
+    FailureOr<GenericOp> built = producer.build(rewriter, DimSplit::Operands());
     if (failed(built))
       return failure();
     newProducer = *built;

@@ -249,7 +249,8 @@ LogicalResult norm::generalizeLinalg(RewriterBase &rewriter, DimSizes &sizes,
   SmallVector<Value> yielded =
       llvm::map_to_vector(op.getBody()->getTerminator()->getOperands(),
                           [&](Value value) { return mapping.lookup(value); });
-  GenericOp generic = program.finish(yielded, getBodyName(*op.getBody(), ofCopy));
+  GenericOp generic =
+      program.finish(yielded, getBodyName(*op.getBody(), ofCopy));
   rewriter.replaceOp(op, generic.getResults());
   return success();
 }

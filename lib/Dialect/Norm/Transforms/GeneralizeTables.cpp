@@ -65,13 +65,10 @@ private:
     if (!name || extent == 1)
       return;
     if (position)
-      position =
-          arith::MulIOp::create(rewriter, loc, position, number(extent));
-    Value index =
-        IndexOp::create(rewriter, loc, rewriter.getIndexType(), name);
-    position = position
-                   ? arith::AddIOp::create(rewriter, loc, position, index)
-                   : index;
+      position = arith::MulIOp::create(rewriter, loc, position, number(extent));
+    Value index = IndexOp::create(rewriter, loc, rewriter.getIndexType(), name);
+    position = position ? arith::AddIOp::create(rewriter, loc, position, index)
+                        : index;
   }
 
   /// The value among those from `begin` to before `end`, by halves.
@@ -120,8 +117,8 @@ static void inlineTables(RewriterBase &rewriter, GenericOp op) {
     SmallVector<StringAttr> names;
     for (AffineExpr expr : op.getMap(number).getResults()) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
-      names.push_back(
-          dim ? cast<StringAttr>(op.getDims()[dim.getPosition()]) : StringAttr());
+      names.push_back(dim ? cast<StringAttr>(op.getDims()[dim.getPosition()])
+                          : StringAttr());
     }
     rewriter.setInsertionPointToStart(op.getBlock());
     TableEmitter table(rewriter, op.getInputs()[number].getLoc(), elements);

@@ -32,8 +32,9 @@ Splat norm::getSplat(Value tensor) {
     // Without elements any value will do.
     if (elements.getNumElements() == 0 &&
         elements.getElementType().isIntOrIndexOrFloat())
-      return {Builder(tensor.getContext()).getZeroAttr(elements.getElementType()),
-              nullptr};
+      return {
+          Builder(tensor.getContext()).getZeroAttr(elements.getElementType()),
+          nullptr};
     if (elements.getNumElements() != 0 && elements.isSplat())
       if (auto typed = dyn_cast<TypedAttr>(elements.getSplatValue<Attribute>()))
         return {typed, nullptr};
@@ -66,9 +67,8 @@ Value DimSizes::get(Location loc, Value tensor, int64_t axis) {
       Value product;
       for (int64_t from : collapse.getReassociationIndices()[axis]) {
         Value size = get(loc, collapse.getSrc(), from);
-        product = product
-                      ? arith::MulIOp::create(rewriter, loc, product, size)
-                      : size;
+        product = product ? arith::MulIOp::create(rewriter, loc, product, size)
+                          : size;
       }
       return product;
     }

@@ -47,7 +47,8 @@ bool ProgramUses::areBefore(GenericOp consumer) const {
     if (user == consumer)
       return false;
     Operation *inBlock = consumer->getBlock()->findAncestorOpInBlock(*user);
-    return !inBlock || inBlock == consumer || inBlock->isBeforeInBlock(consumer);
+    return !inBlock || inBlock == consumer ||
+           inBlock->isBeforeInBlock(consumer);
   });
 }
 
@@ -261,8 +262,8 @@ void ProgramFusion::bindByExtents() {
 }
 
 /// The dims of a set, by their order in the base.
-static SmallVector<unsigned>
-orderIn(uint64_t dims, ArrayRef<std::optional<unsigned>> toBase) {
+static SmallVector<unsigned> orderIn(uint64_t dims,
+                                     ArrayRef<std::optional<unsigned>> toBase) {
   SmallVector<unsigned> ordered;
   for (unsigned dim = 0, e = toBase.size(); dim != e; ++dim)
     if ((dims >> dim & 1) && toBase[dim])
@@ -278,9 +279,9 @@ LogicalResult ProgramFusion::checkSpaces(bool shared, std::string &reason) {
     producerIsOpen |= !toConsumer[p] && !llvm::is_contained(zeroDims, p);
   bool consumerIsOpen = llvm::any_of(toProducer, [](auto dim) { return !dim; });
   // Reductions stay in the space that fixes their order.
-  baseIsProducer = producerIsOpen || (!consumerIsOpen && zeroDims.empty() &&
-                                      hasReduction(producer) &&
-                                      !hasReduction(consumer));
+  baseIsProducer =
+      producerIsOpen || (!consumerIsOpen && zeroDims.empty() &&
+                         hasReduction(producer) && !hasReduction(consumer));
   if (producerIsOpen && consumerIsOpen) {
     reason = "each has a dim that the other lacks";
     return failure();
@@ -333,9 +334,10 @@ LogicalResult ProgramFusion::checkReductions(std::string &reason) {
   return success();
 }
 
-std::optional<ProgramFusion>
-ProgramFusion::matchSpaces(GenericOp producer, GenericOp consumer, bool shared,
-                           std::string &reason) {
+std::optional<ProgramFusion> ProgramFusion::matchSpaces(GenericOp producer,
+                                                        GenericOp consumer,
+                                                        bool shared,
+                                                        std::string &reason) {
   ProgramFusion fusion(producer, consumer);
   if (failed(fusion.bindAxes(reason)))
     return std::nullopt;

@@ -54,8 +54,7 @@ void ReadPath::start() {
 LogicalResult ReadPath::distribute(const Pieces &pieces, Value from,
                                    ArrayRef<int64_t> group,
                                    SmallVector<Pieces> &to) {
-  ArrayRef<int64_t> shape =
-      cast<RankedTensorType>(from.getType()).getShape();
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(from.getType()).getShape();
   Pieces wide = dropUnits(pieces), units;
   llvm::copy_if(pieces, std::back_inserter(units),
                 [](const Piece &piece) { return piece.isUnit(); });
@@ -79,8 +78,7 @@ LogicalResult ReadPath::distribute(const Pieces &pieces, Value from,
     if (!parts.back())
       return failure();
   }
-  if (wide.size() == 1 && !wide[0].part &&
-      reader.add(wide[0].dim, parts)) {
+  if (wide.size() == 1 && !wide[0].part && reader.add(wide[0].dim, parts)) {
     for (auto [part, axis] : llvm::enumerate(wideAxes))
       to[axis].push_back({wide[0].dim, unsigned(part), parts[part]});
     return success();

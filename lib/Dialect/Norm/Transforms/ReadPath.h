@@ -15,8 +15,8 @@
 namespace mlir::norm {
 
 /// Follows an operand of a program up through tensor.collapse_shape and
-/// tensor.expand_shape, and splits the program's dims so that it could read what
-/// is there.
+/// tensor.expand_shape, and splits the program's dims so that it could read
+/// what is there.
 class ReadPath {
 public:
   ReadPath(DimSplit &reader, OpOperand &operand, DimSizes &sizes)
@@ -29,8 +29,8 @@ public:
   Value getSource() const { return source; }
   unsigned getOperandNumber() const { return operand->getOperandNumber(); }
 
-  /// The sizes into which the reader has an axis of the source split; none where
-  /// it reads the axis as it is.
+  /// The sizes into which the reader has an axis of the source split; none
+  /// where it reads the axis as it is.
   DimParts getParts(unsigned axis) const;
   /// The map by which the split reader reads the source with all its axes split
   /// so, or fails where it can't because other operands split it elsewhere.

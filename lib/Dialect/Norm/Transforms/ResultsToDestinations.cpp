@@ -261,8 +261,9 @@ static void moveResults(func::FuncOp function) {
     unsigned position = function.getNumArguments();
     auto layout = function.getResultAttrOfType<StridedLayoutAttr>(
         index, NormDialect::kLayoutAttrName);
-    MemRefType type = getBoundaryType(cast<RankedTensorType>(value.getType()),
-                                      pitched.contains(value.getType()), layout);
+    MemRefType type =
+        getBoundaryType(cast<RankedTensorType>(value.getType()),
+                        pitched.contains(value.getType()), layout);
     (void)function.insertArgument(position, type, {}, loc);
     Value source = value, memory = function.getArgument(position);
     rewriter.setInsertionPoint(terminator);

@@ -95,8 +95,7 @@ static void splitWriter(RewriterBase &rewriter, tensor::ExpandShapeOp expand,
   MemRefType memory =
       getBoundaryType(expand.getResultType(), /*hasPitch=*/false, layout);
   SmallVector<ReassociationIndices> groups = expand.getReassociationIndices();
-  if (!op ||
-      memref::CollapseShapeOp::isGuaranteedCollapsible(memory, groups))
+  if (!op || memref::CollapseShapeOp::isGuaranteedCollapsible(memory, groups))
     return;
   DimSplit split(op);
   unsigned result = cast<OpResult>(expand.getSrc()).getResultNumber();

@@ -1,4 +1,5 @@
-//===- SplitForLayouts.h - Programs on memory with gaps ----------*- C++ -*-===//
+//===- SplitForLayouts.h - Programs on memory with gaps ---------*- C++ -*-===//
+//-*-===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -14,8 +15,8 @@
 
 namespace mlir::norm {
 
-/// The memref by which a tensor that may be reshaped is a view of an argument, as
-/// it is declared, or of a temporary. Fails where it's none.
+/// The memref by which a tensor that may be reshaped is a view of an argument,
+/// as it is declared, or of a temporary. Fails where it's none.
 FailureOr<MemRefType> getViewType(FunctionOpInterface function, Value tensor);
 
 /// Axes that lie apart in memory can't be collapsed to one. Where a program

@@ -94,12 +94,19 @@ static uint64_t findNamedDims(GenericOp op) {
   return mask;
 }
 
+/// Puts dims that lie in memory like one into one group. With `keepsStatic`, a
+/// static one stays apart from a dynamic one before it, where it is known to be
+/// a multiple of a chunk.
 static SmallVector<SmallVector<unsigned>>
-collapse(GenericOp op, ArrayRef<unsigned> dims, uint64_t separate) {
+collapse(GenericOp op, ArrayRef<unsigned> dims, uint64_t separate,
+         bool keepsStatic = false) {
+  SmallVector<int64_t> extents = op.getExtents();
   SmallVector<SmallVector<unsigned>> groups;
   for (unsigned dim : dims) {
     bool joins = !groups.empty() && !(separate >> dim & 1) &&
                  !(separate >> groups.back().back() & 1) &&
+                 !(keepsStatic && ShapedType::isStatic(extents[dim]) &&
+                   ShapedType::isDynamic(extents[groups.back().back()])) &&
                  llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
                    return liesLikeOne(operand,
                                       op.getMatchingIndexingMap(&operand),
@@ -118,7 +125,8 @@ static Space findSpace(const Program &program) {
   if (program.order.getInner() > 1)
     separate |= uint64_t(1) << program.columnDims.back();
   Space space;
-  space.rows = collapse(op, program.rowDims, separate);
+  space.rows =
+      collapse(op, program.rowDims, separate, program.order.isAcross());
   space.columns = collapse(op, program.columnDims, separate);
   return space;
 }

@@ -362,12 +362,25 @@ ReduceState ReduceEmitter::acrossLanes(ReduceState state) {
 SmallVector<Value> ReduceEmitter::project(const ReduceState &state) {
   SmallVector<Value> results(
       ArrayRef<Value>(state.parts).take_front(numResults()));
-  if (!counts() || state.count >= 0)
+  if (!counts() || state.count > 1)
     return results;
+  // An element by itself lies 0 off its mean, but a NaN or an infinity doesn't;
+  // merging finds those of other rows.
+  Value off = arith::SubFOp::create(b, loc, results[0], results[0]);
+  Value ofOne = arith::AddFOp::create(b, loc, results[1], off);
+  if (state.count == 1)
+    results[1] = ofOne;
+  if (state.count >= 0)
+    return results;
+  auto hasCount = [&](int64_t count) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                 state.parts[2],
+                                 constant(count, state.parts[2].getType()));
+  };
+  results[1] =
+      arith::SelectOp::create(b, loc, hasCount(1), ofOne, results[1]);
   // The mean of no element, as in a sum divided by its count.
-  Value isEmpty =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, state.parts[2],
-                            constant(0, state.parts[2].getType()));
+  Value isEmpty = hasCount(0);
   Value nan = constant(std::numeric_limits<double>::quiet_NaN(),
                        results[0].getType());
   results[0] = arith::SelectOp::create(b, loc, isEmpty, nan, results[0]);

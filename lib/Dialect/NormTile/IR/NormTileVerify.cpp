@@ -13,6 +13,7 @@
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <map>
 
@@ -144,8 +145,13 @@ LogicalResult KernelVerifier::verifyFields() {
            << "expects at most " << lanes
            << " lanes per step, those of the order, but got "
            << schedule.getThreads() << " x " << schedule.getVector();
-  if (!isAcross)
-    return success();
+  if (!isAcross) {
+    if (llvm::isPowerOf2_64(schedule.getVector()))
+      return success();
+    return kernel.emitOpError()
+           << "expects 'vector' to be a power of two along memory but got "
+           << schedule.getVector();
+  }
   // The inner columns are the last dim.
   int64_t inner = kernel.getOrder().getInner();
   if (inner > 1 &&
@@ -153,11 +159,19 @@ LogicalResult KernelVerifier::verifyFields() {
     return kernel.emitOpError()
            << "expects the last column dim to have the order's " << inner
            << " inner columns";
-  for (int64_t extent : space.getRows().drop_front(
-           std::min<size_t>(1, space.getNumRowDims())))
-    if (extent < 0 && schedule.getVector() > 1)
-      return kernel.emitOpError("expects static extents of the row dims but "
-                                "the first where 'vector' is more than 1");
+  // Chunks cover the positions without a rest.
+  int64_t run = inner;
+  for (int64_t extent : llvm::reverse(space.getRows())) {
+    if (extent < 0)
+      break;
+    run *= extent;
+  }
+  if (run % schedule.getVector() != 0)
+    return kernel.emitOpError()
+           << "expects 'vector' to divide the " << run
+           << " elements of the last row dims whose extents are static, but "
+              "got "
+           << schedule.getVector();
   return success();
 }
 
