@@ -507,9 +507,11 @@ static int64_t runAcross(const Program &program) {
     facts.slotBytes += bytes;
   }
   GenericOp generic = op;
-  for (auto reduce : generic.getBody().getOps<ReduceOp>())
+  for (auto reduce : generic.getBody().getOps<ReduceOp>()) {
     facts.stateBytes +=
         mlir::norm::stateBytes(reduce.getKind(), reduce.getValue().getType());
+    facts.countBytes += reduce.getKind() == ReduceKind::Welford ? 4 : 0;
+  }
   facts.inner = order.getInner();
   if (!order.isAcross())
     return facts;

@@ -124,7 +124,10 @@ static int64_t tileUnit(int64_t inner, int64_t size) {
 /// Bytes of shared memory in which the lanes of a CTA's rows meet.
 static int64_t exchangeBytesAcross(const Schedule &s,
                                    const ProgramFacts &facts) {
-  return (s.threads * s.rowsPerCta + s.rowsPerCta / facts.inner) *
+  // Each thread's states, then those of the slices.
+  int64_t block = s.threads * s.rowsPerCta / s.vector;
+  return (s.threads * s.rowsPerCta +
+          std::max(block, s.rowsPerCta / facts.inner)) *
          facts.stateBytes;
 }
 
@@ -167,7 +170,10 @@ static bool holdAcross(Schedule &s, const ProgramFacts &facts, int64_t tiles) {
   }
   int64_t shared = slotBytesAcross(s, facts);
   // Each CTA takes 1 KB for the system.
-  int64_t all = shared + exchangeBytesAcross(s, facts) + 1024;
+  // Counts are the same for all threads, and needn't be kept.
+  ProgramFacts states = facts;
+  states.stateBytes -= facts.countBytes;
+  int64_t all = shared + exchangeBytesAcross(s, states) + 1024;
   if (stepsAcross(s, facts) > 128 || perSM * all > sharedPerSM)
     return false;
   s.residency = Residency::Shared;
@@ -175,24 +181,34 @@ static bool holdAcross(Schedule &s, const ProgramFacts &facts, int64_t tiles) {
   return true;
 }
 
-/// Sets the positions of a CTA: about 20 chunks, whole groups of inner columns
-/// and whole warps. False where no number of them is possible with the
-/// schedule's threads and vector.
-static bool setPositions(Schedule &s, const ProgramFacts &facts) {
+/// Sets the positions of a CTA: about 20 chunks and whole groups of inner
+/// columns; fewer where that makes too few CTAs. `isEven`: no CTA with fewer than
+/// the others; `multiple` divides the CTA's threads. False where no number of
+/// them is possible with the schedule's threads and vector.
+static bool setPositions(Schedule &s, const ProgramFacts &facts,
+                         bool isEven, int64_t multiple) {
   int64_t unit = tileUnit(facts.inner, s.vector);
   int64_t wanted = std::max<int64_t>(1, 20 * s.vector / unit);
-  if (facts.positions >= 0)
-    wanted = std::clamp<int64_t>(llvm::divideCeil(facts.positions, unit), 1,
-                                 wanted);
-  for (int64_t units = wanted;; ++units) {
-    s.rowsPerCta = units * unit;
-    int64_t block = s.threads * s.rowsPerCta / s.vector;
-    if (s.rowsPerCta > 1024 || block > 1024 ||
-        exchangeBytesAcross(s, facts) > maxStaticShared)
-      return false;
-    if (block % 32 == 0)
-      return true;
+  int64_t units = facts.positions < 0
+                      ? -1
+                      : llvm::divideCeil(facts.positions, unit);
+  if (units >= 0) {
+    wanted = std::clamp<int64_t>(units, 1, wanted);
+    int64_t slices = facts.walked() < 0 ? 1 : countSlices(facts.walked());
+    while (wanted > 1 && wanted / 2 * unit * facts.narrowest >= 64 &&
+           llvm::divideCeil(units, wanted) * slices < numSMs * 3 / 2)
+      wanted /= 2;
   }
+  auto fits = [&](int64_t count) {
+    s.rowsPerCta = count * unit;
+    int64_t block = s.threads * s.rowsPerCta / s.vector;
+    return s.rowsPerCta <= 1024 && block <= 1024 && block % multiple == 0 &&
+           exchangeBytesAcross(s, facts) <= maxStaticShared;
+  };
+  for (int64_t count = wanted; count > (isEven ? wanted / 2 : 0); --count)
+    if (!(isEven && units % count != 0) && fits(count))
+      return true;
+  return false;
 }
 
 /// Across memory on a GPU: the lanes of a row are threads.
@@ -207,15 +223,20 @@ static Schedule chooseAcross(const ProgramFacts &facts) {
   int64_t chunk = std::max<int64_t>(1, 16 / facts.narrowest);
   while (facts.run % chunk)
     chunk /= 2;
-  // Wide accesses first, then many threads.
+  // Wide accesses first, then CTAs of the same size, whole warps, many threads.
   auto find = [&] {
     for (; chunk >= 1; chunk /= 2)
-      for (int64_t threads = most; threads >= 1; threads /= 2) {
-        schedule.vector = chunk;
-        schedule.threads = threads;
-        if (setPositions(schedule, facts))
-          return;
-      }
+      for (auto [isEven, multiple, least] :
+           {std::tuple<bool, int64_t, int64_t>(facts.positions >= 0, 32,
+                                               std::max<int64_t>(1, most / 2)),
+            {false, 32, 1},
+            {false, 1, 1}})
+        for (int64_t threads = most; threads >= least; threads /= 2) {
+          schedule.vector = chunk;
+          schedule.threads = threads;
+          if (setPositions(schedule, facts, isEven, multiple))
+            return;
+        }
   };
   find();
   chunk = schedule.vector;
@@ -475,9 +496,8 @@ static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
                      "1024 but got {1}",
                      tileUnit(facts.inner, s.vector), s.rowsPerCta);
   int64_t block = s.threads * s.rowsPerCta / s.vector;
-  if (block > 1024 || block % 32 != 0)
-    return makeError("expects whole warps, up to 1024 threads, but got {0}",
-                     block);
+  if (block > 1024)
+    return makeError("expects at most 1024 threads per CTA but got {0}", block);
   if (int64_t bytes = exchangeBytesAcross(s, facts); bytes > maxStaticShared)
     return makeError("schedule needs {0} bytes of static shared memory per CTA "
                      "but {1} allows {2}",

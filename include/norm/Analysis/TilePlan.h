@@ -40,10 +40,10 @@ struct Schedule {
 
 /// The order across memory: elements per leaf, and virtual lanes.
 constexpr int64_t leafAcross = 4;
-constexpr int64_t lanesAcross = 16;
+constexpr int64_t lanesAcross = 32;
 /// Across memory, walked columns per slice, at least, and most slices of a row.
 constexpr int64_t columnsPerSlice = 128;
-constexpr int64_t maxSlices = 128;
+constexpr int64_t maxSlices = 256;
 
 /// Slices that `walked` columns are cut into, a power of two.
 int64_t countSlices(int64_t walked);
@@ -110,6 +110,7 @@ struct ProgramFacts {
   int64_t heldBytes = 4;    ///< bytes per column kept between two phases
   int64_t slotBytes = 4;    ///< bytes per column kept by all phases together
   int64_t stateBytes = 4;   ///< bytes per thread that exchanges write, at most
+  int64_t countBytes = 0;   ///< those of them that count elements
   int64_t phases = 1;       ///< walks over the columns
   // Across memory:
   int64_t inner = 0;     ///< inner columns of the order; 0: along memory

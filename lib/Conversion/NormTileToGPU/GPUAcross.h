@@ -102,7 +102,17 @@ private:
   void keepGroup(Value partial, Value group, Value slice,
                  const ReduceState &state);
   Value recordPointer(Value partial, unsigned part, Value slice, Value group);
-  ReduceState combineSlices(Value partial, Value group);
+  /// Threads that combine the slices of a group.
+  int64_t ways() const {
+    int64_t most = numSlices ? numSlices : ::norm::maxSlices, count = 1;
+    while (2 * count <= most && 2 * count * groups() <= block())
+      count *= 2;
+    return count;
+  }
+  int64_t columnsOf(int64_t first, int64_t stride) const;
+  ReduceState combineSlices(Value partial, Value group, Value way,
+                            int64_t offset, int64_t stride);
+  void combineGroups(norm_tile::ExchangeStartOp op);
   void meet();
 
   int64_t inner;

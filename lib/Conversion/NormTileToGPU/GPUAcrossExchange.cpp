@@ -156,51 +156,114 @@ void GPUAcross::keepGroup(Value partial, Value group, Value slice,
                           bytesOf(value.getType()));
 }
 
-/// The slices of a row in rising order. They are loaded some at a time, so that
-/// their latencies overlap.
-ReduceState GPUAcross::combineSlices(Value partial, Value group) {
+/// Columns that the slices `first`, `first + stride`, ... of a row hold.
+int64_t GPUAcross::columnsOf(int64_t first, int64_t stride) const {
+  int64_t size = ::norm::sliceSize(walked), count = 0;
+  for (int64_t slice = first; slice < numSlices; slice += stride)
+    count += std::clamp<int64_t>(walked - slice * size, 0, size) * inner;
+  return count;
+}
+
+/// The state of the slices `way + offset`, `way + offset + stride`, ..., where
+/// `way` is a number below `ways`.
+ReduceState GPUAcross::combineSlices(Value partial, Value group, Value way,
+                                     int64_t offset, int64_t stride) {
   ReduceEmitter emitter = emitterOf(partial);
+  int64_t most = numSlices ? numSlices : ::norm::maxSlices;
+  if (stride < most) {
+    int64_t other = offset + stride;
+    ReduceState first =
+        combineSlices(partial, group, way, offset, 2 * stride);
+    ReduceState second =
+        combineSlices(partial, group, way, other, 2 * stride);
+    SmallVector<Counts> cases;
+    for (int64_t i = 0; numSlices && i < ways(); ++i) {
+      Counts counts = {columnsOf(i + offset, 2 * stride),
+                       columnsOf(i + other, 2 * stride)};
+      if (!llvm::is_contained(cases, counts))
+        cases.push_back(counts);
+    }
+    return emitter.combine(first, second, cases);
+  }
+  Value slice = arith::AddIOp::create(b, loc, way, i64(offset));
   int64_t count = groupCounts[partial];
-  unsigned parts = count < 0 ? emitter.numParts() : emitter.numResults();
-  auto loadSlice = [&](Value slice) {
+  auto loadSlice = [&] {
     ReduceState state;
+    unsigned parts = count < 0 ? emitter.numParts() : emitter.numResults();
     for (unsigned part = 0; part < parts; ++part)
       state.parts.push_back(LLVM::LoadOp::create(
           b, loc, emitter.partType(part, 0),
           recordPointer(partial, part, slice, group),
           bytesOf(emitter.partType(part, 0))));
     state.count = count;
-    return emitter.withCount(state);
-  };
-  auto combineSome = [&](Value slice, int64_t some, ValueRange values) {
-    States loaded;
-    for (int64_t i = 0; i < some; ++i)
-      loaded.push_back(
-          loadSlice(arith::AddIOp::create(b, loc, slice, i64(i))));
-    ReduceState state;
-    state.parts.assign(values.begin(), values.end());
-    for (const ReduceState &next : loaded)
-      state = emitter.withCount(emitter.combine(state, next));
     return state;
   };
-  auto combineFrom = [&](Value begin, Value end, int64_t some,
-                         ReduceState state) {
-    auto loop = scf::ForOp::create(b, loc, begin, end, i64(some), state.parts);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    ReduceState next =
-        combineSome(loop.getInductionVar(), some, loop.getRegionIterArgs());
-    scf::YieldOp::create(b, loc, next.parts);
-    state.parts.assign(loop.getResults().begin(), loop.getResults().end());
-    return state;
-  };
-  ReduceState state = emitter.identity(0);
   if (numSlices)
-    return combineFrom(i64(0), slices, std::min<int64_t>(16, numSlices), state);
-  Value rest = arith::RemUIOp::create(b, loc, slices, i64(8));
-  Value whole = arith::SubIOp::create(b, loc, slices, rest);
-  state = combineFrom(i64(0), whole, 8, state);
-  return combineFrom(whole, slices, 1, state);
+    return loadSlice();
+  // The identity for those that the row doesn't have.
+  Value isSlice =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, slice, slices);
+  ReduceState none = emitter.identity(0);
+  SmallVector<Type> types;
+  for (Value value : none.parts)
+    types.push_back(value.getType());
+  auto condition = scf::IfOp::create(b, loc, types, isSlice, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(condition.thenBlock());
+  scf::YieldOp::create(b, loc, emitter.withCount(loadSlice()).parts);
+  b.setInsertionPointToStart(condition.elseBlock());
+  scf::YieldOp::create(b, loc, none.parts);
+  ReduceState state;
+  state.parts.assign(condition.getResults().begin(),
+                     condition.getResults().end());
+  return state;
+}
+
+/// Combines the slices of each group: as many threads as there are for it take
+/// those that are that far apart, then one of them what these have. All of it
+/// is halving.
+void GPUAcross::combineGroups(ExchangeStartOp op) {
+  int64_t numWays = ways();
+  forEach(groups() * numWays, [&](Value number) {
+    Value group =
+        arith::RemUIOp::create(b, loc, number, index(groups()));
+    Value way = toI64(
+        arith::DivUIOp::create(b, loc, number, index(groups())));
+    for (Value partial : op.getPartials())
+      store(memoryOf(partial, groupMemory, groups() * numWays,
+                     /*hasCount=*/groupCounts[partial] < 0),
+            number, combineSlices(partial, group, way, 0, numWays));
+  });
+  for (Value partial : op.getPartials())
+    if (groupCounts[partial] >= 0)
+      groupCounts[partial] *= numSlices / numWays;
+  if (numWays == 1)
+    return;
+  gpu::BarrierOp::create(b, loc);
+  forEach(groups(), [&](Value group) {
+    for (Value partial : op.getPartials()) {
+      ReduceEmitter emitter = emitterOf(partial);
+      States states;
+      for (int64_t way = 0; way < numWays; ++way)
+        states.push_back(load(
+            groupMemory[partial],
+            arith::AddIOp::create(b, loc, group, index(way * groups())),
+            groupCounts[partial]));
+      for (int64_t half = numWays / 2; half >= 1; half /= 2)
+        for (int64_t way = 0; way < half; ++way) {
+          Counts counts = {numSlices ? columnsOf(way, 2 * half) : -1,
+                           numSlices ? columnsOf(way + half, 2 * half) : -1};
+          states[way] = emitter.combine(
+              states[way], states[way + half],
+              numSlices ? SmallVector<Counts>{counts} : SmallVector<Counts>());
+        }
+      // Nobody else reads or writes this one.
+      store(groupMemory[partial], group, states.front());
+    }
+  });
+  for (Value partial : op.getPartials())
+    if (groupCounts[partial] >= 0)
+      groupCounts[partial] *= numWays;
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,13 +338,7 @@ SmallVector<ReduceState> GPUAcross::finishExchange(ExchangeStartOp op) {
   if (usesWorkspace()) {
     if (plan.schedule.split != 1)
       meet();
-    forEach(groups(), [&](Value group) {
-      for (Value partial : op.getPartials())
-        store(memoryOf(partial, groupMemory, groups(), /*hasCount=*/true),
-              group, combineSlices(partial, group));
-    });
-    for (Value partial : op.getPartials())
-      groupCounts[partial] = -1;
+    combineGroups(op);
   }
   gpu::BarrierOp::create(b, loc);
   SmallVector<ReduceState> results;

@@ -257,23 +257,21 @@ LogicalResult HostAcross::reduceSlice(PhaseOp phase, Value slice,
                               load(lanes[i], other, emitter)));
       return success();
     });
-  for (auto [i, emitter] : llvm::enumerate(emitters)) {
-    ReduceState state =
-        combineInner(load(lanes[i], index(0), emitter), emitter);
-    store(totals[i], index(0), emitter,
-          emitter.combine(load(totals[i], index(0), emitter), state));
-  }
+  for (auto [i, emitter] : llvm::enumerate(emitters))
+    store(totals[i], slice, emitter,
+          combineInner(load(lanes[i], index(0), emitter), emitter));
   return success();
 }
 
 LogicalResult HostAcross::lowerPhase(PhaseOp phase) {
   LogicalResult status = success();
   SmallVector<Memory> lanes, totals;
+  int64_t most = plan.columns < 0 ? ::norm::maxSlices
+                                  : ::norm::countSlices(plan.columns / inner);
   for (Value partial : phase.getPartials()) {
     ReduceEmitter emitter = emitterOf(partial);
     lanes.push_back(makeMemory(emitter, plan.lanes));
-    totals.push_back(makeMemory(emitter, 1));
-    store(totals.back(), index(0), emitter, emitter.identity(size()));
+    totals.push_back(makeMemory(emitter, most));
   }
   emitLoop(index(0), slices, 1, [&](Value slice) {
     LogicalResult done = success();
@@ -301,6 +299,21 @@ LogicalResult HostAcross::lowerPhase(PhaseOp phase) {
   });
   for (auto [i, partial] : llvm::enumerate(phase.getPartials())) {
     ReduceEmitter emitter = emitterOf(partial);
+    // A power of two of slices, by halving.
+    for (int64_t half = most / 2; half >= 1; half /= 2) {
+      Value isHalved = arith::CmpIOp::create(
+          b, loc, arith::CmpIPredicate::ugt, slices, index(half));
+      auto condition = scf::IfOp::create(b, loc, isHalved, /*withElse=*/false);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(condition.thenBlock());
+      emitLoop(index(0), index(half), 1, [&](Value slice) {
+        Value other = arith::AddIOp::create(b, loc, slice, index(half));
+        store(totals[i], slice, emitter,
+              emitter.combine(load(totals[i], slice, emitter),
+                              load(totals[i], other, emitter)));
+        return success();
+      });
+    }
     states[partial] = load(totals[i], index(0), emitter);
   }
   return status;

@@ -143,9 +143,9 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (threads * rowsPerCta > 1024 * vector)
     return emitError() << "expects at most 1024 threads per CTA but got "
                        << threads << " x " << rowsPerCta;
-  if (split < 0 || split > 128 || (split && !llvm::isPowerOf2_64(split)))
+  if (split < 0 || split > 256 || (split && !llvm::isPowerOf2_64(split)))
     return emitError()
-           << "expects 'split' to be 0 or a power of two up to 128 but got "
+           << "expects 'split' to be 0 or a power of two up to 256 but got "
            << split;
   return success();
 }

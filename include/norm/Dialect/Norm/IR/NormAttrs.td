@@ -65,10 +65,10 @@ def Norm_OrderAttr : Norm_Attr<"Order", "order"> {
     The columns before those, the *walked* ones, are first cut into slices (how
     many is a function of their number), each with lanes of its own. Within a
     slice each of the `inner` columns is combined over its lanes; then the
-    `inner` columns by halving, then the slices in rising order.
+    `inner` columns are combined by halving, and so are the slices.
 
     Examples: `#norm.order<leaf = 8, lanes = 1024>`,
-    `#norm.order<leaf = 4, lanes = 16, inner = 10>`
+    `#norm.order<leaf = 4, lanes = 32, inner = 10>`
   }];
   let parameters = (ins "int64_t":$leaf, "int64_t":$lanes,
     DefaultValuedParameter<"int64_t", "0">:$inner);
