@@ -417,14 +417,17 @@ int64_t mlir::norm::stateBytes(ReduceKind kind, Type type) {
 }
 
 /// Columns per leaf along memory.
-static int64_t naturalLeaf(GenericOp program) {
-  // Of what is read: other operands don't change a row's sums.
+static int64_t naturalLeaf(GenericOp program, uint64_t columnMask) {
+  // Of what is read: other operands don't change a row's sums. Nor does the
+  // number of rows: one row alone makes no input of all rows out of a
+  // per-column one.
   int64_t narrowest = 0;
   for (BlockArgument arg : program.getBlock()->getArguments()) {
     AffineMap map = program.getMap(arg.getArgNumber());
     unsigned numDims = 0;
     for (unsigned dim = 0; dim < program.getNumDims(); ++dim)
-      numDims += isOne(program, dim) || map.isFunctionOfDim(dim);
+      numDims += map.isFunctionOfDim(dim) ||
+                 ((columnMask >> dim & 1) && isOne(program, dim));
     if (numDims != program.getNumDims() || map.getNumResults() == 0 ||
         arg.use_empty())
       continue;
@@ -467,7 +470,7 @@ FailureOr<OrderAttr> mlir::norm::naturalOrder(GenericOp program) {
   if (int64_t inner = innerColumns(program, *columns))
     return OrderAttr::get(context, ::norm::leafAcross, ::norm::lanesAcross,
                           inner);
-  return OrderAttr::get(context, naturalLeaf(program), 1024, 0);
+  return OrderAttr::get(context, naturalLeaf(program, *columns), 1024, 0);
 }
 
 /// Neighbours in memory that a thread can take together, across memory: the
@@ -515,7 +518,7 @@ static int64_t runAcross(const Program &program) {
   facts.inner = order.getInner();
   if (!order.isAcross())
     return facts;
-  facts.narrowest = 16 / naturalLeaf(generic);
+  facts.narrowest = 16 / naturalLeaf(generic, columnMask);
   facts.run = runAcross(*this);
   facts.positions = facts.inner;
   SmallVector<int64_t> extents = generic.getExtents();

@@ -68,3 +68,20 @@ func.func @dynamic(%x: tensor<?x?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
   }
   return %0 : tensor<?xf32>
 }
+
+// One row alone has the order of any number of rows: the operand without rows is
+// no streamed one.
+// CHECK-LABEL: func.func @one_row
+// CHECK: order = #norm.order<leaf = 4, lanes = 1024>
+func.func @one_row(%x: tensor<1x999xf32>, %w: tensor<999xbf16>,
+                   %d: tensor<1x999xf32>) -> tensor<1x999xf32> {
+  %y = norm.generic (row, col)
+      ins(%a = %x[row, col] : tensor<1x999xf32>, %b = %w[col] : tensor<999xbf16>)
+      outs(%o = %d[row, col] : tensor<1x999xf32>) {
+    %s = norm.reduce add %a over [col] : f32
+    %f = arith.extf %b : bf16 to f32
+    %m = arith.mulf %f, %s : f32
+    norm.yield %m : f32
+  }
+  return %y : tensor<1x999xf32>
+}

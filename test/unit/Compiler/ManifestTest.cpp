@@ -7,6 +7,8 @@
 
 #include "norm/Compiler/Compiler.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "gtest/gtest.h"
 
 using namespace norm;
@@ -26,14 +28,18 @@ Manifest manifestOf(llvm::StringRef text, llvm::StringRef target) {
   return artifact->manifest;
 }
 
-/// The parameter as text: `pointer 0`, `stride 0.1`, `extent 2.0.1`.
+/// The parameter as text: `pointer 0`, `stride 0.1`, `extent 2.0.1 x10`.
 std::string print(const Param &param) {
   static const char *kinds[] = {"pointer", "stride", "extent", "scalar",
-                                "workspace"};
+                                "workspace", "split"};
   std::string text = kinds[unsigned(param.kind)];
+  if (param.kind == Param::Kind::Workspace || param.kind == Param::Kind::Split)
+    return text;
   text += " " + std::to_string(param.buffer);
   for (unsigned dim : param.dims)
     text += "." + std::to_string(dim);
+  if (param.factor != 1)
+    text += " x" + std::to_string(param.factor);
   return text;
 }
 
@@ -88,12 +94,11 @@ func.func @main(%x: tensor<?x3x1x4x8xf32>) -> tensor<?x3x1x4x8xf32> {
                                  "sm_90");
   ASSERT_EQ(manifest.kernels.size(), 1u);
   const Kernel &kernel = manifest.kernels[0];
-  EXPECT_EQ(kernel.rows, (BufferDims{0, {0, 1, 2}}));
-  EXPECT_EQ(kernel.columns, (BufferDims{0, {3, 4}}));
-  // The dim of extent 1 may have any stride; the one outside it has the rows'.
+  EXPECT_EQ(kernel.rows, (BufferDims{0, {0, 1}}));
+  EXPECT_EQ(kernel.columns, (BufferDims{0, {}, 32}));
   EXPECT_EQ(print(kernel.params),
-            (std::vector<std::string>{"pointer 0", "stride 0.1", "pointer 1",
-                                      "stride 1.1", "extent 0.0.1.2"}));
+            (std::vector<std::string>{"pointer 0", "pointer 1",
+                                      "extent 0.0.1"}));
   EXPECT_EQ(manifest.arguments[0].strides,
             (std::vector<int64_t>{96, 32, 32, 8, 1}));
 }
@@ -125,10 +130,55 @@ func.func @main(%x: tensor<1000xf32>) -> tensor<1000xf32> {
   ASSERT_EQ(manifest.kernels.size(), 1u);
   const Kernel &kernel = manifest.kernels[0];
   EXPECT_TRUE(kernel.rows.dims.empty());
-  EXPECT_EQ(kernel.columns, (BufferDims{0, {0}}));
+  EXPECT_EQ(kernel.columns, (BufferDims{0, {}, 1000}));
   EXPECT_EQ(print(kernel.params),
-            (std::vector<std::string>{"pointer 0", "stride 0.0", "pointer 1",
-                                      "stride 1.0", "extent 0"}));
+            (std::vector<std::string>{"pointer 0", "pointer 1", "extent 0"}));
+}
+
+// Channels of a group are strides apart that depend on the launch.
+TEST(CompiledManifest, AcrossMemory) {
+  Manifest manifest = manifestOf(R"(
+func.func @main(%x: tensor<?x?x?x320xf16>) -> tensor<?x?x?x320xf16> {
+  %y = norm.group_norm %x groups = 32 channel_axis = 3 eps = 1.0e-5
+      : tensor<?x?x?x320xf16> -> tensor<?x?x?x320xf16>
+  return %y : tensor<?x?x?x320xf16>
+}
+)",
+                                 "sm_90");
+  ASSERT_EQ(manifest.kernels.size(), 1u);
+  const Kernel &kernel = manifest.kernels[0];
+  // Of each item 32 groups of 10 positions.
+  EXPECT_EQ(kernel.rows, (BufferDims{0, {0}, 320}));
+  EXPECT_EQ(kernel.columns, (BufferDims{0, {1, 2}, 10}));
+  EXPECT_EQ(kernel.slices, 128u);
+  EXPECT_EQ(print(kernel.params),
+            (std::vector<std::string>{
+                "pointer 0", "stride 0.0", "stride 0.1", "pointer 1",
+                "stride 1.0", "stride 1.1", "extent 0.0 x320",
+                "extent 0.1.2 x10", "extent 0.0", "extent 0.1", "extent 0.2",
+                "split", "workspace"}));
+  EXPECT_EQ(kernel.counterBytes, 8u);
+  EXPECT_GT(kernel.unitBytes, 0u);
+  ASSERT_EQ(kernel.variants.size(), 2u);
+  for (const Variant &variant : kernel.variants) {
+    EXPECT_EQ(variant.split, 0u);
+    EXPECT_EQ(variant.rowsPerCta % 10, 0u);
+  }
+}
+
+TEST(CompiledManifest, StridesOfParts) {
+  Manifest manifest = manifestOf(R"(
+func.func @main(%x: tensor<?x320x?x?xf16>) -> tensor<?x320x?x?xf16> {
+  %y = norm.group_norm %x groups = 32 channel_axis = 1 eps = 1.0e-5
+      : tensor<?x320x?x?xf16> -> tensor<?x320x?x?xf16>
+  return %y : tensor<?x320x?x?xf16>
+}
+)",
+                                 "sm_90");
+  ASSERT_EQ(manifest.kernels.size(), 1u);
+  std::vector<std::string> params = print(manifest.kernels[0].params);
+  // A group is ten channels on.
+  EXPECT_EQ(llvm::count(params, "stride 0.1 x10"), 1) << llvm::join(params, ", ");
 }
 
 TEST(CompiledManifest, Temporaries) {
