@@ -96,7 +96,7 @@ int64_t norm::countSlices(int64_t walked) {
 int64_t norm::sliceSize(int64_t walked) {
   return llvm::alignTo(llvm::divideCeil(std::max<int64_t>(walked, 1),
                                         countSlices(walked)),
-                       leafAcross * lanesAcross);
+                       leafAcross);
 }
 
 /// Bytes of shared memory in which the warps of a CTA meet; at most.
@@ -135,6 +135,14 @@ static int64_t exchangeBytesAcross(const Schedule &s,
 /// measured on.
 static constexpr int64_t numSMs = 132, sharedPerSM = 228 << 10,
                          threadsPerSM = 2048, registersPerSM = 65536;
+
+/// Whether all slices have the same columns, and all lanes of them: threads then
+/// hold the same number of chunks.
+static bool isWholeAcross(int64_t walked) {
+  int64_t size = sliceSize(walked);
+  return walked == countSlices(walked) * size &&
+         size % (leafAcross * lanesAcross) == 0;
+}
 
 /// Chunks that a thread holds across memory, between phases.
 static int64_t stepsAcross(const Schedule &s, const ProgramFacts &facts) {
@@ -249,7 +257,7 @@ static Schedule chooseAcross(const ProgramFacts &facts) {
     schedule.split = 1;
   if (facts.positions < 0 || facts.phases == 1)
     return schedule;
-  if (walked != slices * sliceSize(walked))
+  if (!isWholeAcross(walked))
     return schedule;
   // As many CTAs as run at once; each holds its slices.
   int64_t tiles = llvm::divideCeil(facts.positions, schedule.rowsPerCta);
@@ -512,7 +520,7 @@ static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
   if (s.residency == Residency::Stream)
     return llvm::Error::success();
   if (walked < 0 || s.split == 0 ||
-      walked != countSlices(walked) * sliceSize(walked))
+      !isWholeAcross(walked))
     return makeError("expects residency stream, or a split and whole slices of "
                      "static columns, but got {0}",
                      toString(s.residency));

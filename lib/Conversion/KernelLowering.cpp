@@ -63,7 +63,7 @@ KernelLowering::SliceValues KernelLowering::emitSlices(Value walked) {
     return arith::DivUIOp::create(
         b, loc, arith::AddIOp::create(b, loc, value, less), by);
   };
-  Value step = i64(::norm::leafAcross * ::norm::lanesAcross);
+  Value step = i64(::norm::leafAcross);
   Value some = arith::MaxUIOp::create(b, loc, walked, i64(1));
   result.size = arith::MulIOp::create(
       b, loc, ceilDiv(ceilDiv(some, result.count), step), step);

@@ -48,7 +48,7 @@ constexpr int64_t maxSlices = 256;
 /// Slices that `walked` columns are cut into, a power of two.
 int64_t countSlices(int64_t walked);
 /// Walked columns of a slice (the last ones may have fewer, or none): whole
-/// steps of all lanes.
+/// leaves.
 int64_t sliceSize(int64_t walked);
 
 /// A row's columns are cut into leaves of `leaf` neighbours; leaf `k` belongs

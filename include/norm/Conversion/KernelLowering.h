@@ -25,6 +25,7 @@ struct Chunk {
   Value mask;    ///< i1 per element that is a column; null where all are
   int64_t constantColumn = -1; ///< columns after the thread's first, if known
   Value valid; ///< i1 across memory: there is such a column; null where sure
+  bool isClamped = false; ///< there is one at `column` in any case
   Value dynamicColumn; ///< the same as an i64 where it isn't
   int64_t number = -1;         ///< number of the thread's step, if known
 };

@@ -19,6 +19,7 @@ using namespace mlir::norm_tile;
 GPUAcross::GPUAcross(OpBuilder &builder, KernelOp kernel, ScheduleAttr schedule,
                      int64_t alignment, const llvm::SmallBitVector &overlapping)
     : GPULowering(builder, kernel, schedule, alignment, overlapping),
+      kernelSchedule(kernel.getSchedule()),
       inner(kernel.getOrder().getInner()) {
   kernel.walk([&](ExchangeStartOp) { ++meetings; });
   if (plan.columns < 0)
@@ -103,7 +104,7 @@ Value GPUAcross::emitLoad(LoadOp op, const Chunk &chunk) {
     Value base = basePointer(buffer, walkedDims);
     return loadNeighbours(buffer, base, position, type, Value());
   };
-  Value condition = chunk.valid;
+  Value condition = chunk.isClamped ? Value() : chunk.valid;
   // The last positions, which threads without any compute again, are being
   // written.
   if (mayBeWritten(op.getSource()))
@@ -131,6 +132,7 @@ void GPUAcross::emitStore(StoreOp op, Value value, const Chunk &chunk) {
     condition = arith::AndIOp::create(b, loc, condition, chunk.valid);
   auto guarded = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(b);
+  stores.push_back(guarded);
   b.setInsertionPointToStart(guarded.thenBlock());
   setPositions(walkedDims, arith::TruncIOp::create(b, loc, b.getI32Type(),
                                                    toI64(chunk.column)));
@@ -322,6 +324,52 @@ Value GPUAcross::countLeaves(Value first, Value slice) {
   return arith::DivUIOp::create(b, loc, room, i64(step));
 }
 
+/// Moves stores to the end of a block, behind the loads of all its leaves:
+/// nobody else can see that they don't meet.
+void GPUAcross::moveStores(Block *block) {
+  for (Operation *store : stores)
+    if (store->getBlock() == block)
+      store->moveBefore(block, block->end());
+  stores.clear();
+}
+
+FailureOr<SmallVector<Value>> GPUAcross::forEachLeaf(
+    Value first, Value count, ValueRange inits,
+    llvm::function_ref<FailureOr<SmallVector<Value>>(Value, Value, Value,
+                                                     ValueRange)>
+        body) {
+  int64_t step = plan.leaf * plan.lanes;
+  auto loop =
+      scf::ForOp::create(b, loc, i64(0), count, i64(unroll()), inits);
+  OpBuilder::InsertionGuard guard(b);
+  // Without values, the body has its terminator already.
+  if (inits.empty())
+    loop.getBody()->back().erase();
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> values(loop.getRegionIterArgs());
+  stores.clear();
+  for (int64_t i = 0; i < unroll(); ++i) {
+    Value number = loop.getInductionVar(), isLeaf;
+    Value given = number;
+    if (i > 0) {
+      given = arith::AddIOp::create(b, loc, number, i64(i));
+      isLeaf = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, given,
+                                     count);
+      given = arith::SelectOp::create(b, loc, isLeaf, given, number);
+    }
+    Value at = arith::AddIOp::create(
+        b, loc, first, arith::MulIOp::create(b, loc, given, i64(step)));
+    FailureOr<SmallVector<Value>> next = body(given, at, isLeaf, values);
+    if (failed(next))
+      return failure();
+    values = *next;
+  }
+  moveStores(loop.getBody());
+  b.setInsertionPointToEnd(loop.getBody());
+  scf::YieldOp::create(b, loc, values);
+  return SmallVector<Value>(loop.getResults());
+}
+
 FailureOr<GPUAcross::States>
 GPUAcross::reduceStreamed(PhaseOp phase, Value slice, int64_t block) {
   Value first = firstColumnOf(slice, block);
@@ -354,26 +402,30 @@ GPUAcross::reduceStreamed(PhaseOp phase, Value slice, int64_t block) {
     }
     return states;
   };
-  auto loop = scf::ForOp::create(b, loc, i64(0), count, i64(1), inits);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Value number = loop.getInductionVar();
-    Value at = arith::AddIOp::create(
-        b, loc, first, arith::MulIOp::create(b, loc, number, i64(step)));
-    FailureOr<States> leaf = reduceLeaf(phase, at, 0, false);
-    if (failed(leaf))
-      return failure();
-    States before = withCounts(loop.getRegionIterArgs(), number);
-    SmallVector<Value> next;
-    for (auto [i, emitter] : llvm::enumerate(emitters)) {
-      ReduceState after = emitter.combine(before[i], (*leaf)[i]);
-      next.append(after.parts.begin(),
-                  after.parts.begin() + emitter.numResults());
-    }
-    scf::YieldOp::create(b, loc, next);
-  }
-  States result = withCounts(loop.getResults(), count);
+  auto values = forEachLeaf(
+      first, count, inits,
+      [&](Value number, Value at, Value isLeaf,
+          ValueRange carried) -> FailureOr<SmallVector<Value>> {
+        FailureOr<States> leaf = reduceLeaf(phase, at, 0, false);
+        if (failed(leaf))
+          return failure();
+        States before = withCounts(carried, number);
+        SmallVector<Value> next;
+        for (auto [i, emitter] : llvm::enumerate(emitters)) {
+          ReduceState after = emitter.combine(before[i], (*leaf)[i]);
+          for (unsigned part = 0; part < emitter.numResults(); ++part) {
+            Value value = after.parts[part];
+            if (isLeaf)
+              value = arith::SelectOp::create(b, loc, isLeaf, value,
+                                              before[i].parts[part]);
+            next.push_back(value);
+          }
+        }
+        return next;
+      });
+  if (failed(values))
+    return failure();
+  States result = withCounts(*values, count);
   if (walked >= 0 && walked % plan.leaf == 0)
     return result;
   // The last columns may not fill a leaf.
@@ -431,21 +483,29 @@ LogicalResult GPUAcross::walkStreamed(PhaseOp phase, Value slice) {
   for (int64_t block = 0; block < blocks(); ++block) {
     Value first = firstColumnOf(slice, block);
     Value count = countLeaves(first, slice);
-    auto loop = scf::ForOp::create(b, loc, i64(0), count, i64(1));
-    auto walkLeaf = [&](Value number, bool isChecked) -> LogicalResult {
-      Value at = arith::AddIOp::create(
-          b, loc, first, arith::MulIOp::create(b, loc, number, i64(step)));
-      for (int64_t i = 0; i < plan.leaf; ++i)
-        if (failed(lowerChunk(phase, columnChunk(at, i, isChecked))))
+    auto walkLeaf = [&](Value at, Value isLeaf,
+                        bool isChecked) -> LogicalResult {
+      for (int64_t i = 0; i < plan.leaf; ++i) {
+        Chunk chunk = columnChunk(at, i, isChecked);
+        if (isLeaf) {
+          chunk.valid = isLeaf;
+          chunk.isClamped = true;
+        }
+        if (failed(lowerChunk(phase, chunk)))
           return failure();
+      }
       return success();
     };
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      if (failed(walkLeaf(loop.getInductionVar(), false)))
-        return failure();
-    }
+    auto done = forEachLeaf(
+        first, count, {},
+        [&](Value, Value at, Value isLeaf,
+            ValueRange) -> FailureOr<SmallVector<Value>> {
+          if (failed(walkLeaf(at, isLeaf, false)))
+            return failure();
+          return SmallVector<Value>();
+        });
+    if (failed(done))
+      return failure();
     if (walked >= 0 && walked % plan.leaf == 0)
       continue;
     Value at = arith::AddIOp::create(
@@ -458,7 +518,7 @@ LogicalResult GPUAcross::walkStreamed(PhaseOp phase, Value slice) {
     auto condition = scf::IfOp::create(b, loc, isAny, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(condition.thenBlock());
-    if (failed(walkLeaf(count, true)))
+    if (failed(walkLeaf(at, Value(), true)))
       return failure();
   }
   return success();

@@ -78,9 +78,26 @@ private:
   Value firstColumnOf(Value slice, int64_t block);
   /// Leaves of that many columns each that the thread has from `first` on.
   Value countLeaves(Value first, Value slice);
+  /// Leaves that a thread works on at a time.
+  int64_t unroll() const {
+    bool isChosen =
+        kernelSchedule.getResidency() == Residency::Stream && alignment > 1;
+    return isChosen ? 4 : 1;
+  }
   Chunk columnChunk(Value first, int64_t offset, bool isChecked);
+  /// Of a leaf at `first + offset`. `isChecked`: columns may lie beyond the end.
   FailureOr<States> reduceLeaf(norm_tile::PhaseOp phase, Value first,
                                int64_t offset, bool isChecked);
+  /// Runs a body for the leaves `number` from `first` on of a lane, several at a
+  /// time so that their loads are in flight together; `isLeaf` says whether it
+  /// has that one, `at` is a column that it has in any case. Values are carried
+  /// from leaf to leaf.
+  FailureOr<SmallVector<Value>> forEachLeaf(
+      Value first, Value count, ValueRange inits,
+      llvm::function_ref<FailureOr<SmallVector<Value>>(
+          Value number, Value at, Value isLeaf, ValueRange values)>
+          body);
+  void moveStores(Block *block);
   FailureOr<States> reduceHeld(norm_tile::PhaseOp phase, Value slice,
                                int64_t block);
   FailureOr<States> reduceStreamed(norm_tile::PhaseOp phase, Value slice,
@@ -115,6 +132,7 @@ private:
   void combineGroups(norm_tile::ExchangeStartOp op);
   void meet();
 
+  ScheduleAttr kernelSchedule;
   int64_t inner;
   int64_t numSlices = 0; ///< 0 where known at launch only
   int64_t walked = -1;   ///< -1 where known at launch only
@@ -131,6 +149,8 @@ private:
   Value position;    ///< first one of the thread's chunk, i64
   Value isValid;     ///< i1: the thread has positions
   int64_t heldNumber = 0;
+  /// Conditional stores that a loop's body has emitted.
+  SmallVector<Operation *> stores;
   llvm::DenseMap<Value, Memory> laneMemory, groupMemory;
   llvm::DenseMap<Value, SmallVector<int64_t, 3>> recordOffsets;
   /// The count that all states of a partial have at one stage, -1 if none.
