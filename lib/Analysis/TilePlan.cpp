@@ -111,6 +111,12 @@ static int64_t slotBytes(const Schedule &s, const ProgramFacts &facts) {
   return steps * facts.leaf * s.threads * facts.slotBytes * s.rowsPerCta;
 }
 
+bool norm::isWholeAcross(int64_t walked) {
+  int64_t size = sliceSize(walked);
+  return walked == countSlices(walked) * size &&
+         size % (leafAcross * lanesAcross) == 0;
+}
+
 int64_t norm::leafFor(int64_t bytes) {
   return bytes <= 0 ? 1 : std::max<int64_t>(1, 16 / bytes);
 }
@@ -136,18 +142,12 @@ static int64_t exchangeBytesAcross(const Schedule &s,
 static constexpr int64_t numSMs = 132, sharedPerSM = 228 << 10,
                          threadsPerSM = 2048, registersPerSM = 65536;
 
-/// Whether all slices have the same columns, and all lanes of them: threads then
-/// hold the same number of chunks.
-static bool isWholeAcross(int64_t walked) {
-  int64_t size = sliceSize(walked);
-  return walked == countSlices(walked) * size &&
-         size % (leafAcross * lanesAcross) == 0;
-}
-
 /// Chunks that a thread holds across memory, between phases.
 static int64_t stepsAcross(const Schedule &s, const ProgramFacts &facts) {
   int64_t walked = facts.walked();
-  return countSlices(walked) / s.split * sliceSize(walked) / s.threads;
+  int64_t step = leafAcross * lanesAcross;
+  return countSlices(walked) / s.split *
+         llvm::divideCeil(sliceSize(walked), step) * step / s.threads;
 }
 
 /// Bytes of shared memory that hold them.
@@ -180,7 +180,8 @@ static bool holdAcross(Schedule &s, const ProgramFacts &facts, int64_t tiles) {
   // Each CTA takes 1 KB for the system.
   // Counts are the same for all threads, and needn't be kept.
   ProgramFacts states = facts;
-  states.stateBytes -= facts.countBytes;
+  if (isWholeAcross(facts.walked()))
+    states.stateBytes -= facts.countBytes;
   int64_t all = shared + exchangeBytesAcross(s, states) + 1024;
   if (stepsAcross(s, facts) > 128 || perSM * all > sharedPerSM)
     return false;
@@ -257,7 +258,7 @@ static Schedule chooseAcross(const ProgramFacts &facts) {
     schedule.split = 1;
   if (facts.positions < 0 || facts.phases == 1)
     return schedule;
-  if (!isWholeAcross(walked))
+  if (walked % leafAcross != 0)
     return schedule;
   // As many CTAs as run at once; each holds its slices.
   int64_t tiles = llvm::divideCeil(facts.positions, schedule.rowsPerCta);
@@ -520,8 +521,8 @@ static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
   if (s.residency == Residency::Stream)
     return llvm::Error::success();
   if (walked < 0 || s.split == 0 ||
-      !isWholeAcross(walked))
-    return makeError("expects residency stream, or a split and whole slices of "
+      walked % leafAcross != 0)
+    return makeError("expects residency stream, or a split and whole leaves of "
                      "static columns, but got {0}",
                      toString(s.residency));
   if (int64_t steps = stepsAcross(s, facts); steps > 128)

@@ -50,6 +50,8 @@ int64_t countSlices(int64_t walked);
 /// Walked columns of a slice (the last ones may have fewer, or none): whole
 /// leaves.
 int64_t sliceSize(int64_t walked);
+/// Whether all slices have the same columns, and all lanes of them.
+bool isWholeAcross(int64_t walked);
 
 /// A row's columns are cut into leaves of `leaf` neighbours; leaf `k` belongs
 /// to virtual lane `k mod lanes` as the lane's element `k / lanes`.

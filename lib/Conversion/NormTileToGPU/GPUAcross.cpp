@@ -148,8 +148,8 @@ Value GPUAcross::slotAddress(int64_t slot, const Chunk &chunk,
                   std::max<int64_t>(1, type.getElementTypeBitWidth() / 8);
   auto [found, isNew] = slotOffsets.try_emplace(slot, dynamicShared);
   if (isNew)
-    dynamicShared += ::norm::sliceSize(walked) * numSlices /
-                     plan.schedule.split / threads() * block() * bytes;
+    dynamicShared += heldLeaves() * plan.leaf * blocks() * numSlices /
+                     plan.schedule.split * block() * bytes;
   Value offset = arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, toI64(tid), i64(bytes)),
       i64(found->second + chunk.number * block() * bytes));
@@ -291,24 +291,71 @@ FailureOr<GPUAcross::States> GPUAcross::reduceLeaf(PhaseOp phase, Value first,
   return elements.front();
 }
 
-/// A lane's state over its leaves in a slice all of which is there.
+/// Where leaf `number` of a lane begins that has `count` of them; with one it
+/// doesn't have, another column and `isLeaf`. All columns are whole leaves.
+Value GPUAcross::heldLeaf(Value first, Value count, int64_t number,
+                          Value &isLeaf) {
+  Value at = arith::AddIOp::create(b, loc, first,
+                                   i64(number * plan.leaf * plan.lanes));
+  if (::norm::isWholeAcross(walked))
+    return at;
+  isLeaf = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
+                                 i64(number), count);
+  return arith::SelectOp::create(b, loc, isLeaf, at, i64(0));
+}
+
+/// A lane's state over its leaves in a slice, whose values are kept.
 FailureOr<GPUAcross::States>
 GPUAcross::reduceHeld(PhaseOp phase, Value slice, int64_t block) {
   Value first = firstColumnOf(slice, block);
-  int64_t step = plan.leaf * plan.lanes;
+  Value count = countLeaves(first, slice);
   States result;
-  for (int64_t offset = 0; offset < ::norm::sliceSize(walked); offset += step) {
-    FailureOr<States> leaf = reduceLeaf(phase, first, offset, false);
+  for (int64_t number = 0; number < heldLeaves(); ++number) {
+    Value isLeaf;
+    Value at = heldLeaf(first, count, number, isLeaf);
+    FailureOr<States> leaf = reduceLeaf(phase, at, 0, false);
     if (failed(leaf))
       return failure();
-    if (result.empty()) {
-      result = *leaf;
-      continue;
+    for (auto [i, partial] : llvm::enumerate(phase.getPartials())) {
+      ReduceEmitter emitter = emitterOf(partial);
+      ReduceState after = (*leaf)[i];
+      ReduceState before;
+      if (number == 0) {
+        if (isLeaf)
+          before = vectors({emitter.identity(vectorSize())}).front();
+      } else {
+        // A lane's leaves come first: it has all before this one, if this one.
+        before = result[i];
+        after = emitter.combine(before, after);
+      }
+      if (isLeaf)
+        for (unsigned part = 0; part < emitter.numResults(); ++part)
+          after.parts[part] = arith::SelectOp::create(
+              b, loc, isLeaf, after.parts[part], before.parts[part]);
+      if (number == 0)
+        result.push_back(after);
+      else
+        result[i] = after;
     }
-    for (auto [i, partial] : llvm::enumerate(phase.getPartials()))
-      result[i] = emitterOf(partial).combine(result[i], (*leaf)[i]);
   }
+  if (::norm::isWholeAcross(walked))
+    return result;
+  for (auto [state, partial] : llvm::zip(result, phase.getPartials()))
+    setCount(state, emitterOf(partial), count);
   return result;
+}
+
+/// Gives a state the number of elements of that many leaves.
+void GPUAcross::setCount(ReduceState &state, ReduceEmitter emitter,
+                         Value leaves) {
+  state.count = -1;
+  state.parts.truncate(emitter.numResults());
+  if (emitter.numParts() == emitter.numResults())
+    return;
+  Value elements = arith::MulIOp::create(b, loc, leaves, i64(plan.leaf));
+  Value narrow = arith::TruncIOp::create(b, loc, b.getI32Type(), elements);
+  state.parts.push_back(vector::BroadcastOp::create(
+      b, loc, vectorOf(b.getI32Type()), narrow));
 }
 
 /// Whole leaves of a lane that begins with column `first` of a slice.
@@ -391,13 +438,7 @@ GPUAcross::reduceStreamed(PhaseOp phase, Value slice, int64_t block) {
       ReduceState state;
       for (unsigned i = 0; i < emitter.numResults(); ++i)
         state.parts.push_back(values[next++]);
-      if (emitter.numParts() > emitter.numResults()) {
-        Value elements = arith::MulIOp::create(b, loc, leaves, i64(plan.leaf));
-        Value narrow =
-            arith::TruncIOp::create(b, loc, b.getI32Type(), elements);
-        state.parts.push_back(vector::BroadcastOp::create(
-            b, loc, vectorOf(b.getI32Type()), narrow));
-      }
+      setCount(state, emitter, leaves);
       states.push_back(state);
     }
     return states;
@@ -467,13 +508,20 @@ GPUAcross::reduceStreamed(PhaseOp phase, Value slice, int64_t block) {
 }
 
 LogicalResult GPUAcross::walkHeld(PhaseOp phase, Value slice) {
-  int64_t step = plan.leaf * plan.lanes;
   for (int64_t block = 0; block < blocks(); ++block) {
     Value first = firstColumnOf(slice, block);
-    for (int64_t at = 0; at < ::norm::sliceSize(walked); at += step)
-      for (int64_t i = 0; i < plan.leaf; ++i)
-        if (failed(lowerChunk(phase, columnChunk(first, at + i, false))))
+    Value count = countLeaves(first, slice);
+    for (int64_t number = 0; number < heldLeaves(); ++number) {
+      Value isLeaf;
+      Value at = heldLeaf(first, count, number, isLeaf);
+      for (int64_t i = 0; i < plan.leaf; ++i) {
+        Chunk chunk = columnChunk(at, i, false);
+        chunk.valid = isLeaf;
+        chunk.isClamped = true;
+        if (failed(lowerChunk(phase, chunk)))
           return failure();
+      }
+    }
   }
   return success();
 }

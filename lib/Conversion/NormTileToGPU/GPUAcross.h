@@ -98,6 +98,13 @@ private:
           Value number, Value at, Value isLeaf, ValueRange values)>
           body);
   void moveStores(Block *block);
+  /// Leaves of a lane in a slice.
+  int64_t heldLeaves() const {
+    int64_t step = plan.leaf * plan.lanes;
+    return (::norm::sliceSize(walked) + step - 1) / step;
+  }
+  Value heldLeaf(Value first, Value count, int64_t number, Value &isLeaf);
+  void setCount(ReduceState &state, ReduceEmitter emitter, Value leaves);
   FailureOr<States> reduceHeld(norm_tile::PhaseOp phase, Value slice,
                                int64_t block);
   FailureOr<States> reduceStreamed(norm_tile::PhaseOp phase, Value slice,
