@@ -169,8 +169,8 @@ static bool holdAcross(Schedule &s, const ProgramFacts &facts, int64_t tiles) {
       std::min<int64_t>(255, registersPerSM / (perSM * block) / 8 * 8);
   int64_t heldRegisters =
       stepsAcross(s, facts) * s.vector * facts.slotBytes / 4;
-  // What a thread needs besides.
-  constexpr int64_t others = 64;
+  // What a thread needs besides; where lanes differ, more than it has.
+  int64_t others = isWholeAcross(facts.walked()) ? 64 : 96;
   if (heldRegisters <= 64 && heldRegisters + others <= registers) {
     s.residency = Residency::Registers;
     s.maxRegisters = registers < 255 ? registers : 0;
