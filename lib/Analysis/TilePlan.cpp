@@ -186,7 +186,7 @@ static bool holdAcross(Schedule &s, const ProgramFacts &facts, int64_t tiles) {
   if (stepsAcross(s, facts) > 128 || perSM * all > sharedPerSM)
     return false;
   s.residency = Residency::Shared;
-  s.maxRegisters = 0;
+  s.maxRegisters = registers < 255 ? registers : 0;
   return true;
 }
 
