@@ -258,7 +258,8 @@ static Schedule chooseAcross(const ProgramFacts &facts) {
     schedule.split = 1;
   if (facts.positions < 0 || facts.phases == 1)
     return schedule;
-  if (walked % leafAcross != 0)
+  // A lane without a leaf loads another one's.
+  if (walked == 0 || walked % leafAcross != 0)
     return schedule;
   // As many CTAs as run at once; each holds its slices.
   int64_t tiles = llvm::divideCeil(facts.positions, schedule.rowsPerCta);
@@ -520,8 +521,7 @@ static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
                      walked < 0 ? 1 : countSlices(walked), s.split);
   if (s.residency == Residency::Stream)
     return llvm::Error::success();
-  if (walked < 0 || s.split == 0 ||
-      walked % leafAcross != 0)
+  if (walked <= 0 || s.split == 0 || walked % leafAcross != 0)
     return makeError("expects residency stream, or a split and whole leaves of "
                      "static columns, but got {0}",
                      toString(s.residency));
