@@ -159,7 +159,8 @@ static int64_t slotBytesAcross(const Schedule &s, const ProgramFacts &facts) {
 /// once: in registers if that leaves enough of them, else in shared memory.
 static bool holdAcross(Schedule &s, const ProgramFacts &facts, int64_t tiles) {
   int64_t block = s.threads * s.rowsPerCta / s.vector;
-  int64_t perSM = llvm::divideCeil(tiles * s.split, numSMs);
+  int64_t perSM =
+      std::max<int64_t>(1, llvm::divideCeil(tiles * s.split, numSMs));
   // Where every CTA works for itself, they needn't run at once.
   if (s.split == 1)
     perSM = std::min<int64_t>(perSM, std::max<int64_t>(1, 1024 / block));
