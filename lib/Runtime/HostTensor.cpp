@@ -65,7 +65,8 @@ static llvm::Error checkStrides(llvm::ArrayRef<int64_t> shape,
         "expects stride 1 along the last dim but got " +
         llvm::Twine(strides.back()));
   std::optional<int64_t> reach = shape.back();
-  for (size_t dim : llvm::reverse(outerDims(shape, strides))) {
+  llvm::SmallVector<size_t, 4> dims = outerDims(shape, strides);
+  for (size_t dim : llvm::reverse(dims)) {
     if (!reach || strides[dim] < *reach)
       return llvm::createStringError(
           "expects a place of its own for every element but got stride " +
@@ -170,7 +171,8 @@ uint64_t HostTensor::rowOffset(int64_t row) const {
 
 uint64_t HostTensor::placedRowOffset(int64_t row) const {
   int64_t elements = 0;
-  for (size_t dim : llvm::reverse(outerDims(extents, steps))) {
+  llvm::SmallVector<size_t, 4> dims = outerDims(extents, steps);
+  for (size_t dim : llvm::reverse(dims)) {
     elements += row % extents[dim] * steps[dim];
     row /= extents[dim];
   }

@@ -193,8 +193,8 @@ ReduceState HostAcross::load(const Memory &memory, Value number,
 void HostAcross::store(const Memory &memory, Value number,
                        ReduceEmitter &emitter, const ReduceState &state) {
   Value at = arith::MulIOp::create(b, loc, number, index(size()));
-  for (auto [part, buffer] :
-       llvm::zip(vectors({emitter.withCount(state)}).front().parts, memory))
+  States stored = vectors({emitter.withCount(state)});
+  for (auto [part, buffer] : llvm::zip(stored.front().parts, memory))
     vector::StoreOp::create(b, loc, part, buffer, ValueRange{at});
 }
 

@@ -179,7 +179,8 @@ void ReshapeFusion::replace() {
   rewriter.setInsertionPoint(to);
   Operation *last = consumer.replaceResults(rewriter, newConsumer);
   rewriter.eraseOp(to);
-  for (Operation *reshape : llvm::reverse(ProgramUses(from).reshapes))
+  ProgramUses uses(from);
+  for (Operation *reshape : llvm::reverse(uses.reshapes))
     if (reshape->use_empty())
       rewriter.eraseOp(reshape);
   if (newProducer == from)

@@ -65,7 +65,9 @@ Value DimSizes::get(Location loc, Value tensor, int64_t axis) {
       return cast<Value>(expand.getMixedOutputShape()[axis]);
     if (auto collapse = tensor.getDefiningOp<tensor::CollapseShapeOp>()) {
       Value product;
-      for (int64_t from : collapse.getReassociationIndices()[axis]) {
+      SmallVector<ReassociationIndices> groups =
+          collapse.getReassociationIndices();
+      for (int64_t from : groups[axis]) {
         Value size = get(loc, collapse.getSrc(), from);
         product = product ? arith::MulIOp::create(rewriter, loc, product, size)
                           : size;
