@@ -87,10 +87,9 @@ std::string fuzz::describe(const Rerun &variant) {
   if (variant.rows)
     parts.push_back(llvm::formatv("rows {0} to {1}", variant.rows->first,
                                   variant.rows->second - 1));
-  if (variant.flipDynamicRows)
-    parts.push_back("rows dynamic or not");
-  if (variant.flipDynamicColumns)
-    parts.push_back("columns dynamic or not");
+  for (unsigned dim = 0; variant.flipDynamic >> dim; ++dim)
+    if (variant.flipDynamic >> dim & 1)
+      parts.push_back(llvm::formatv("dim {0} dynamic or not", dim));
   if (variant.extraOutput)
     parts.push_back("one more output");
   if (variant.launches > 1)

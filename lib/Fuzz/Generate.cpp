@@ -9,15 +9,12 @@
 #include "norm/Fuzz/Chooser.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 
 using namespace norm;
 using namespace norm::fuzz;
 
 namespace {
 
-/// Draws a graph. Every op it makes is one that the compiler takes on all
-/// targets.
 class Generator {
 public:
   Generator(Chooser &choose, const Space &space, const Limits &limits)
@@ -29,12 +26,22 @@ private:
   unsigned argument(Value value);
   unsigned emit(Op op, Value result);
   unsigned pickFull();
+  unsigned pickInput();
+  DType chooseType(DType like, unsigned sameInHundred);
+  DType chooseResult(DType like);
+  void addOperand(Op &op, Value value);
+  void addResult(Op &op, Support support);
+  Value parameter(DType like);
   unsigned find(Support support, DType dtype);
   unsigned cast(unsigned value, DType dtype);
   unsigned full(DType dtype);
 
   void addElementwise(Support support);
+  void addSelect();
   void addNamed();
+  void addNorm(Op &op);
+  void addExponential(Op &op);
+  void addOverChannels(Op &op);
   void addCustom();
   void chooseOutputs();
 
@@ -71,11 +78,40 @@ unsigned Generator::emit(Op op, Value result) {
 unsigned Generator::pickFull() {
   std::vector<unsigned> list;
   for (auto [number, value] : llvm::enumerate(graph.values))
-    if (value.support == Support::Full && precision(value.dtype) >= 8)
+    if (value.support == Support::Full && value.isWhole() &&
+        isFloat(value.dtype) && precision(value.dtype) >= 8)
       list.push_back(unsigned(number));
   size_t last = list.size() - 1;
   return list[last - std::min<size_t>(last, choose.below(3) * choose.below(3))];
 }
+
+constexpr DType kNarrow[] = {DType::F8E4M3FN, DType::F8E5M2};
+
+/// What a norm or program reads: also 8-bit numbers, and other layouts.
+unsigned Generator::pickInput() {
+  if (choose.chance(8))
+    return find(Support::Full, choose.pick<DType>(kNarrow));
+  if (space.rank() < 2 || !choose.chance(10))
+    return pickFull();
+  DType dtype = chooseType(DType::F32, 30);
+  Value other{Support::Full, dtype};
+  other.transposed = true;
+  Op op;
+  op.kind = Op::Kind::Transpose;
+  op.operands = {argument(other)};
+  return emit(std::move(op), {Support::Full, dtype});
+}
+
+/// A type of an operand: `like` itself, or another floating point one.
+DType Generator::chooseType(DType like, unsigned sameInHundred) {
+  if (choose.chance(sameInHundred))
+    return like;
+  DType type =
+      choose.chance(15) ? choose.pick<DType>(kNarrow) : chooseFloat(choose);
+  return type == DType::F64 && !wide ? DType::F32 : type;
+}
+
+DType Generator::chooseResult(DType like) { return chooseType(like, 70); }
 
 /// A value of the kind, an argument if there is none or by choice.
 unsigned Generator::find(Support support, DType dtype) {
@@ -93,11 +129,14 @@ unsigned Generator::cast(unsigned value, DType dtype) {
   if (from.dtype == dtype)
     return value;
   unsigned a = byteSize(from.dtype), b = byteSize(dtype);
-  if (a == b) // f16 and bf16
+  if (a == b && isFloat(from.dtype)) // f16 and bf16, the 8-bit ones
     return cast(cast(value, DType::F32), dtype);
   Op op;
   op.kind = Op::Kind::Cast;
-  op.name = a < b ? "arith.extf" : "arith.truncf";
+  op.name = from.dtype == DType::I1 ? "arith.uitofp"
+            : !isFloat(from.dtype)  ? "arith.sitofp"
+            : a < b                 ? "arith.extf"
+                                    : "arith.truncf";
   op.operands = {value};
   return emit(std::move(op), {from.support, dtype});
 }
@@ -105,9 +144,16 @@ unsigned Generator::cast(unsigned value, DType dtype) {
 /// A value with all dims of the element type: one there is, a cast or a
 /// broadcast.
 unsigned Generator::full(DType dtype) {
-  switch (choose.below(5)) {
+  switch (choose.below(6)) {
   case 0:
     return find(Support::Full, dtype);
+  case 5:
+    if (choose.chance(60))
+      return cast(
+          find(Support::Full, choose.pick({DType::I1, DType::I8, DType::I16,
+                                           DType::F8E5M2, DType::F8E4M3FN})),
+          dtype);
+    return cast(pickFull(), dtype);
   case 1: {
     Op op;
     op.kind = Op::Kind::Constant;
@@ -120,7 +166,7 @@ unsigned Generator::full(DType dtype) {
     op.kind = Op::Kind::Broadcast;
     Support from = choose.pick(
         {Support::Row, Support::Column, Support::Column, Support::Scalar});
-    if (from == Support::Row && space.rows.empty())
+    if (from == Support::Row && !space.hasRows())
       from = Support::Column;
     op.name = choose.pick({"linalg", "generic", "norm"});
     op.operands = {find(from, dtype)};
@@ -181,54 +227,184 @@ void Generator::addElementwise(Support support) {
   };
   unsigned b = choose.chance(15) ? a : other();
   Op op = scalarOp(graph, a, b, a);
-  // A comparison that isn't fused needs a tensor of i1, which kernels don't
-  // have: selects are drawn in bodies only.
-  if (op.kind == Op::Kind::Select) {
-    op.kind = Op::Kind::Elementwise;
-    op.name = choose.pick({"arith.maximumf", "arith.minimumf", "arith.subf"});
-  }
   emit(std::move(op), {support, dtype});
 }
 
-void Generator::addNamed() {
-  unsigned x = pickFull();
-  if (choose.chance(25)) {
-    DType other = chooseFloat(choose);
-    x = cast(x, other == DType::F64 && !wide ? DType::F32 : other);
-  }
+/// One of two values by a mask of bits.
+void Generator::addSelect() {
+  unsigned a = pickFull();
+  DType dtype = graph.values[a].dtype;
   Op op;
-  op.kind =
-      choose.pick({Op::Kind::LayerNorm, Op::Kind::RmsNorm, Op::Kind::Softmax});
-  op.number = choose.pick({1e-5, 1e-6, 0.0, 1.0, 1e-12, 1e-3});
-  DType dtype = graph.values[x].dtype;
-  bool hasF64 = dtype == DType::F64;
-  op.operands = {x};
-  auto parameter = [&] {
-    DType type = choose.chance(60) ? dtype : chooseFloat(choose);
-    if (type == DType::F64 && !wide)
-      type = DType::F32;
-    hasF64 |= type == DType::F64;
-    op.operands.push_back(find(Support::Column, type));
-  };
-  bool softmax = op.kind == Op::Kind::Softmax;
-  if ((op.hasScale = !softmax && choose.chance(65)))
-    parameter();
+  op.kind = Op::Kind::Choose;
+  unsigned b = full(dtype);
+  op.operands = {find(Support::Full, DType::I1), a, b};
+  emit(std::move(op), {Support::Full, dtype});
+}
+
+void Generator::addOperand(Op &op, Value value) {
+  if (value.isWhole())
+    op.operands.push_back(find(value.support, value.dtype));
+  else
+    op.operands.push_back(argument(value));
+}
+
+/// A statistic, of the type of the arithmetic.
+void Generator::addResult(Op &op, Support support) {
+  bool has64 = graph.values[op.results.front()].dtype == DType::F64;
+  for (unsigned operand : op.operands) {
+    const Value &value = graph.values[operand];
+    has64 |= value.dtype == DType::F64;
+  }
+  op.results.push_back(graph.add({support, has64 ? DType::F64 : DType::F32}));
+}
+
+/// A scale or bias: of the normalized dims, or of all, some of which repeat it.
+Value Generator::parameter(DType like) {
+  Value value{Support::Column, chooseType(like, 60)};
+  if (choose.chance(60))
+    return value;
+  if (choose.chance(50))
+    value.support = Support::Full;
+  unsigned axes =
+      value.support == Support::Full ? space.rank() : space.count(true);
+  unsigned least = value.support == Support::Full ? space.count(true) + 1 : 1;
+  if (axes > least && choose.chance(40))
+    value.dropped = uint8_t(choose.between(0, axes - least));
+  for (Space::Axis axis : space.axes(value))
+    if (choose.chance(45))
+      value.part |= uint8_t(1u << axis.dim);
+  return value;
+}
+
+void Generator::addNorm(Op &op) {
+  DType dtype = graph.values[op.operands[0]].dtype;
+  bool isLayer = op.kind == Op::Kind::LayerNorm;
+  bool hasParts = op.kind != Op::Kind::L2Normalize;
+  if ((op.hasScale = hasParts && choose.chance(65)))
+    addOperand(op, parameter(dtype));
   if (op.hasScale && choose.chance(30))
     op.offset = choose.pick({1.0, -0.5, 0.1});
-  if ((op.hasBias = op.kind == Op::Kind::LayerNorm && choose.chance(55)))
-    parameter();
-  op.hasMean = op.kind == Op::Kind::LayerNorm && choose.chance(35);
-  op.hasRstd = !softmax && choose.chance(35);
-  DType to = choose.chance(70) ? dtype : chooseFloat(choose);
-  if (to == DType::F64 && !wide)
-    to = DType::F32;
-  hasF64 |= to == DType::F64;
-  DType stat = hasF64 ? DType::F64 : DType::F32;
-  op.results.push_back(graph.add({Support::Full, to}));
-  if (op.hasMean)
-    op.results.push_back(graph.add({Support::Row, stat}));
-  if (op.hasRstd)
-    op.results.push_back(graph.add({Support::Row, stat}));
+  if ((op.hasBias = isLayer && choose.chance(55)))
+    addOperand(op, parameter(dtype));
+  op.results.push_back(graph.add({Support::Full, chooseResult(dtype)}));
+  // A statistic of zero dims is no result of a kernel that is of use here.
+  if ((op.hasMean = isLayer && space.hasRows() && choose.chance(35)))
+    addResult(op, Support::Row);
+  if ((op.hasRstd = hasParts && space.hasRows() && choose.chance(35)))
+    addResult(op, Support::Row);
+}
+
+void Generator::addExponential(Op &op) {
+  DType dtype = graph.values[op.operands[0]].dtype;
+  if (op.kind == Op::Kind::LogSumExp) {
+    op.results = {graph.add({Support::Row, chooseResult(dtype)})};
+    return;
+  }
+  bool isSoftmax = op.kind == Op::Kind::Softmax;
+  int axis = -1; // the normalized one, if there is one
+  if (space.count(true) == 1)
+    for (unsigned dim = 0; dim < space.rank(); ++dim)
+      if (space.dims[dim].isColumn)
+        axis = int(dim);
+  if (isSoftmax && choose.chance(45)) {
+    if ((op.hasScale = choose.chance(40)))
+      addOperand(op, {Support::Scalar, choose.pick({DType::F32, DType::BF16})});
+    else if (choose.chance(50))
+      op.attributes += choose.pick({" scale = 0.125", " scale = -1.5"});
+    if ((op.hasMask = choose.chance(50))) {
+      Value mask = parameter(dtype);
+      mask.support = Support::Full;
+      mask.dropped = uint8_t(choose.below(space.rank()));
+      mask.part &= uint8_t(~0u << mask.dropped);
+      addOperand(op, mask);
+    }
+    if ((op.hasLengths = axis > 0 && choose.chance(40))) {
+      Value lengths{Support::Leading, choose.pick({DType::I32, DType::I64})};
+      lengths.part = uint8_t(choose.between(1, axis));
+      addOperand(op, lengths);
+    }
+    if (axis > 0 && choose.chance(50)) {
+      op.attributes += choose.pick(
+          {" causal", " causal = upper_left", " causal = lower_right"});
+      if (choose.chance(40))
+        op.attributes += choose.pick({" diagonal = 1", " diagonal = -2"});
+    }
+  }
+  op.results.push_back(graph.add({Support::Full, chooseResult(dtype)}));
+  if ((op.hasRstd = isSoftmax && space.hasRows() && choose.chance(35)))
+    addResult(op, Support::Row);
+}
+
+void Generator::addOverChannels(Op &op) {
+  DType dtype = graph.values[op.operands[0]].dtype;
+  auto given = [&] {
+    addOperand(op, {Support::Channel, chooseType(dtype, 50)});
+  };
+  if ((op.hasScale = choose.chance(65)))
+    given();
+  if (op.hasScale && choose.chance(30))
+    op.offset = choose.pick({1.0, -0.5});
+  if ((op.hasBias = choose.chance(55)))
+    given();
+  bool isBatch = op.kind == Op::Kind::BatchNorm;
+  op.training = isBatch && choose.chance(60);
+  op.hasRunning = isBatch && (!op.training || choose.chance(50));
+  if (op.hasRunning) {
+    given();
+    given();
+  }
+  op.results.push_back(graph.add({Support::Full, chooseResult(dtype)}));
+  if (op.training && op.hasRunning)
+    for (unsigned back : {2, 1})
+      op.results.push_back(
+          graph.add(graph.values[op.operands[op.operands.size() - back]]));
+  bool hasStats = !isBatch || op.training;
+  Support stat = isBatch                          ? Support::Channel
+                 : op.kind == Op::Kind::GroupNorm ? Support::Groups
+                                                  : Support::Instance;
+  if ((op.hasMean = hasStats && choose.chance(35)))
+    addResult(op, stat);
+  if ((op.hasRstd = hasStats && choose.chance(35)))
+    addResult(op, stat);
+}
+
+void Generator::addNamed() {
+  using Kind = Op::Kind;
+  unsigned x = pickInput();
+  if (choose.chance(25))
+    x = cast(x, chooseType(DType::F32, 20));
+  Op op;
+  op.kind = choose.pick({Kind::LayerNorm, Kind::LayerNorm, Kind::RmsNorm,
+                         Kind::RmsNorm, Kind::Softmax, Kind::Softmax,
+                         Kind::LogSoftmax, Kind::LogSumExp, Kind::L2Normalize});
+  bool isOverChannels =
+      space.rank() >= 2 && choose.chance(space.channel ? 40 : 15);
+  if (isOverChannels) {
+    op.kind = Kind::BatchNorm;
+    if (space.channel > 0 && choose.chance(70))
+      op.kind = space.rank() > 2 && choose.chance(40) ? Kind::InstanceNorm
+                                                      : Kind::GroupNorm;
+  }
+  if (op.kind == Kind::LogSumExp && !space.hasRows())
+    op.kind = Kind::LogSoftmax;
+  op.number = choose.pick({1e-5, 1e-6, 0.0, 1.0, 1e-12, 1e-3});
+  if (op.kind == Kind::L2Normalize && op.number == 0)
+    op.number = 1e-12;
+  op.operands = {x};
+  if (isOverChannels) {
+    addOverChannels(op);
+  } else if (op.kind == Kind::LayerNorm || op.kind == Kind::RmsNorm ||
+             op.kind == Kind::L2Normalize) {
+    addNorm(op);
+  } else {
+    addExponential(op);
+  }
+  // Other dims than the space's, where nothing else follows from them.
+  bool isAlone = !isOverChannels && op.kind != Kind::LogSumExp &&
+                 op.operands.size() == 1 && op.results.size() == 1 &&
+                 op.attributes.empty();
+  if (isAlone && space.rank() > 1 && choose.chance(20))
+    op.axes = uint8_t(1 + choose.below((1u << space.rank()) - 1));
   graph.ops.push_back(std::move(op));
 }
 
@@ -287,12 +463,12 @@ Graph Generator::makeBody(Op &op) {
   }
   for (unsigned argument : body.arguments)
     pool.push_back(toFloat(body, argument, compute));
-  if (space.columns.size() == 1 && choose.chance(25)) {
+  if (choose.chance(25)) {
     Op inner;
     inner.kind = Op::Kind::Extent;
     emitIn(std::move(inner), {Support::Scalar, compute});
   }
-  if (space.columns.size() == 1 && choose.chance(15)) {
+  if (choose.chance(15)) {
     Op inner;
     inner.kind = Op::Kind::Index;
     inner.results = {body.add({Support::Column, DType::I32})};
@@ -370,7 +546,7 @@ Graph Generator::makeBody(Op &op) {
     for (unsigned value : llvm::reverse(pool)) {
       if (!fits(body.values[value].support))
         continue;
-      DType to = chooseFloat(choose);
+      DType to = chooseResult(chooseFloat(choose));
       if (to == DType::F64 && !wide)
         to = DType::F32;
       // No pair of casts between types of one size.
@@ -384,7 +560,7 @@ Graph Generator::makeBody(Op &op) {
     }
   };
   yield(Support::Full, [](Support) { return true; });
-  if (!space.rows.empty() && choose.chance(50))
+  if (space.hasRows() && choose.chance(50))
     yield(Support::Row, [](Support support) {
       return support == Support::Row || support == Support::Scalar;
     });
@@ -394,16 +570,19 @@ Graph Generator::makeBody(Op &op) {
 void Generator::addCustom() {
   Op op;
   op.kind = Op::Kind::Custom;
-  op.operands = {pickFull()};
+  op.operands = {pickInput()};
   for (uint64_t n = choose.below(4); n > 0; --n) {
     Support support =
         choose.pick({Support::Full, Support::Column, Support::Column,
                      Support::Row, Support::Scalar});
-    if (support == Support::Row && space.rows.empty())
+    if (support == Support::Row && !space.hasRows())
       support = Support::Full;
-    DType dtype = choose.chance(75)
-                      ? chooseFloat(choose)
-                      : choose.pick({DType::I8, DType::I16, DType::I32});
+    DType dtype =
+        choose.chance(75)
+            ? chooseType(DType::F32, 20)
+            : choose.pick({DType::I8, DType::I16, DType::I32, DType::I1});
+    if (support == Support::Scalar && !isFloat(dtype))
+      dtype = DType::I32;
     if (dtype == DType::F64 && !wide)
       dtype = DType::F32;
     op.operands.push_back(find(support, dtype));
@@ -421,8 +600,8 @@ void Generator::chooseOutputs() {
   std::vector<unsigned> made;
   for (const Op &op : graph.ops)
     for (unsigned result : op.results)
-      if (graph.values[result].support == Support::Full ||
-          graph.values[result].support == Support::Row)
+      if (graph.values[result].support != Support::Scalar &&
+          graph.values[result].support != Support::Column)
         made.push_back(result);
   graph.outputs = {graph.ops.back().results.front()};
   for (unsigned value : made)
@@ -438,172 +617,44 @@ Graph Generator::make() {
   wide = choose.chance(12);
   DType first = chooseFloat(choose);
   argument({Support::Full, first == DType::F64 && !wide ? DType::F32 : first});
+  if (choose.chance(15)) {
+    graph.values[0].dtype = choose.pick<DType>(kNarrow);
+    cast(0, choose.pick({DType::F32, DType::BF16, DType::F16}));
+  }
   unsigned steps = 1 + unsigned(choose.below(limits.maxOps));
   bool normed = false;
   for (unsigned i = 0; i < steps || !normed; ++i) {
-    uint64_t kind = i >= steps ? 9 : choose.below(20);
+    uint64_t kind = i >= steps ? 9 : choose.below(21);
     if (kind < 9)
       addElementwise(Support::Full);
     else if (kind < 14)
       addNamed();
     else if (kind < 18)
       addCustom();
+    else if (kind == 20)
+      addSelect();
     else
-      addElementwise(kind == 18 && !space.rows.empty() ? Support::Row
-                                                       : Support::Column);
+      addElementwise(kind == 18 && space.hasRows() ? Support::Row
+                                                   : Support::Column);
     normed |= kind >= 9 && kind < 18;
   }
   // Full values only: the tail of the program is what results come from.
   while (graph.values[graph.ops.back().results.front()].support !=
-         Support::Full)
+             Support::Full ||
+         !isFloat(graph.values[graph.ops.back().results.front()].dtype))
     addElementwise(Support::Full);
   chooseOutputs();
   removeDead(graph);
+  for (const std::vector<unsigned> *list : {&graph.arguments, &graph.outputs})
+    for (unsigned value : *list)
+      if (choose.chance(12))
+        graph.strided.push_back(value);
   return std::move(graph);
-}
-
-Space chooseSpace(Chooser &choose, const Limits &limits) {
-  Space space;
-  static constexpr int64_t edges[] = {
-      0,    1,    2,     3,     4,     5,     7,    8,    9,    15,
-      16,   17,   31,    32,    33,    63,    64,   65,   127,  128,
-      129,  255,  256,   257,   384,   511,   512,  513,  768,  1000,
-      1023, 1024, 1025,  2047,  2048,  2049,  4095, 4096, 4097, 8191,
-      8192, 8193, 16383, 16385, 65535, 65536, 65537};
-  size_t count = std::size(edges);
-  while (count > 1 && edges[count - 1] > limits.maxColumns)
-    --count;
-  // Wide rows cost the most and are drawn less.
-  size_t range = choose.chance(80) ? std::min<size_t>(count, 33) : count;
-  int64_t columns = edges[choose.below(range)];
-  if (choose.chance(10))
-    columns = choose.between(0, std::min<int64_t>(limits.maxColumns, 300));
-  space.columns = {columns};
-  if (columns % 4 == 0 && columns > 0 && choose.chance(12))
-    space.columns = {choose.pick<int64_t>({1, 2, 4}), 0};
-  if (space.columns.size() == 2)
-    space.columns[1] = columns / space.columns[0];
-  int64_t most =
-      std::max<int64_t>(1, limits.maxElements / std::max<int64_t>(columns, 1));
-  int64_t rows = choose.pick<int64_t>({0, 1, 1, 2, 3, 3, 4, 5, 7, 9, 33, 67});
-  rows = std::min(rows, most);
-  space.rows = {rows};
-  if (choose.chance(10))
-    space.rows = {std::min<int64_t>(rows, 5), choose.between(1, 3)};
-  else if (choose.chance(3))
-    space.rows = {};
-  space.dynamicRows = !space.rows.empty() && choose.chance(60);
-  // Kernels know the product of several dynamic column dims only.
-  space.dynamicColumns = space.columns.size() == 1 && choose.chance(15);
-  return space;
-}
-
-ArgumentData chooseData(Chooser &choose, bool tame) {
-  ArgumentData data;
-  data.seed = choose.bits();
-  if (tame)
-    return data;
-  data.kinds.clear();
-  for (uint64_t n = 1 + choose.below(4); n > 0; --n)
-    data.kinds.push_back(RowData(choose.below(kNumRowData)));
-  return data;
-}
-
-Layout chooseLayout(Chooser &choose, bool hasPitch) {
-  Layout layout;
-  if (choose.chance(50))
-    layout.offset = choose.between(1, 9);
-  if (hasPitch && choose.chance(50))
-    layout.padding = choose.pick<int64_t>({1, 2, 3, 5, 8, 16, 64});
-  return layout;
-}
-
-Rerun makeVariant(Chooser &choose, const Case &made, const Target &target) {
-  Rerun variant;
-  variant.device = target.device;
-  int64_t rows = made.space.rows.empty() ? 0 : made.space.rows.front();
-  bool isMatrix = made.space.rows.size() == 1 && made.space.columns.size() == 1;
-  if (choose.chance(60))
-    variant.schedule = makeSchedule(choose, target.target);
-  switch (choose.below(7)) {
-  case 0:
-    if (rows > 1) {
-      int64_t begin = choose.between(0, rows - 1);
-      variant.rows = {begin, choose.between(begin + 1, rows)};
-    }
-    break;
-  case 1:
-    variant.flipDynamicRows = !made.space.rows.empty();
-    break;
-  case 2:
-    variant.flipDynamicColumns = made.space.columns.size() == 1;
-    break;
-  case 3:
-    variant.extraOutput = true;
-    break;
-  case 4:
-    variant.launches = 3;
-    break;
-  case 5:
-    variant.hostThreads = unsigned(choose.between(1, 5));
-    break;
-  default:
-    break;
-  }
-  if (choose.chance(35))
-    for (const std::vector<unsigned> *list :
-         {&made.graph.arguments, &made.graph.outputs})
-      for (unsigned value : *list)
-        variant.layouts.push_back(
-            chooseLayout(choose, isMatrix && made.graph.values[value].support ==
-                                                 Support::Full));
-  return variant;
 }
 
 } // namespace
 
-std::string fuzz::makeSchedule(Chooser &choose, const std::string &target) {
-  // Code grows with what a thread has to do, and the time to compile it faster
-  // than that: the ends of the range are drawn less.
-  if (target == "host")
-    return llvm::formatv("vector={0}",
-                         int64_t(1) << choose.below(choose.chance(15) ? 8 : 6));
-  llvm::StringRef residency = choose.pick({"registers", "shared", "stream"});
-  unsigned least = residency == "stream" && choose.chance(85) ? 7 : 0;
-  int64_t threads = int64_t(1) << (least + choose.below(11 - least));
-  // Whole warps, and at most 1024 threads.
-  int64_t fewest = std::max<int64_t>(1, 32 / threads);
-  int64_t rows = fewest << choose.below(3);
-  if (rows * threads > 1024)
-    rows = fewest;
-  std::string text = llvm::formatv(
-      "threads={0},rows_per_cta={1},residency={2},prefetch={3}", threads, rows,
-      choose.pick({"registers", "shared", "stream"}),
-      choose.pick({"true", "false"}));
-  if (choose.chance(10))
-    text += llvm::formatv(",max_registers={0}", choose.pick({32, 64, 128}));
-  return text;
-}
-
-Case fuzz::makeCase(uint64_t seed, uint64_t index,
-                    const std::vector<Target> &targets, const Limits &limits) {
-  Chooser choose(seed, index);
-  Case made;
-  made.space = chooseSpace(choose, limits);
-  made.graph = Generator(choose, made.space, limits).make();
-  made.device = targets.front().device;
-  bool tame = choose.chance(55);
-  for (unsigned argument : made.graph.arguments) {
-    // Parameters and scalars are mostly ordinary numbers.
-    bool full = made.graph.values[argument].support == Support::Full;
-    made.data.push_back(
-        chooseData(choose, tame || (!full && choose.chance(70))));
-  }
-  // Every other target once as it is, then variants on any.
-  for (const Target &target : llvm::drop_begin(targets))
-    made.variants.emplace_back().device = target.device;
-  for (unsigned i = 0; i < limits.variants; ++i)
-    made.variants.push_back(
-        makeVariant(choose, made, choose.pick<Target>(targets)));
-  return made;
+Graph fuzz::makeGraph(Chooser &choose, const Space &space,
+                      const Limits &limits) {
+  return Generator(choose, space, limits).make();
 }

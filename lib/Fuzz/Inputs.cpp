@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Inputs.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace norm;
 using namespace norm::fuzz;
@@ -17,9 +18,9 @@ static Value valueOf(const Execution &execution, unsigned index) {
                                     : graph.outputs[index - count]];
 }
 
-llvm::SmallVector<int64_t, 4> fuzz::shapeOf(const Execution &execution,
+llvm::SmallVector<int64_t, 5> fuzz::shapeOf(const Execution &execution,
                                             unsigned index) {
-  return execution.space.shape(valueOf(execution, index).support);
+  return execution.space.shape(valueOf(execution, index));
 }
 
 Placement fuzz::placementOf(const Execution &execution, unsigned index) {
@@ -28,40 +29,81 @@ Placement fuzz::placementOf(const Execution &execution, unsigned index) {
     return placement;
   const Layout &layout = execution.layouts[index];
   placement.offset = layout.offset;
-  llvm::SmallVector<int64_t, 4> shape = shapeOf(execution, index);
+  llvm::SmallVector<int64_t, 5> shape = shapeOf(execution, index);
   if (layout.padding && shape.size() == 2)
     placement.pitch = shape.back() + layout.padding;
+  if (!layout.padding || shape.size() < 3)
+    return placement;
+  llvm::SmallVector<int64_t, 4> strides(shape.size(), 1);
+  for (size_t axis = shape.size() - 1; axis-- > 0;)
+    strides[axis] = strides[axis + 1] * std::max<int64_t>(shape[axis + 1], 1) +
+                    layout.padding;
+  placement.strides = std::move(strides);
   return placement;
 }
+
+namespace {
+/// Where an element of a value is in the rows of the space, of which this may
+/// be a part.
+class Places {
+public:
+  Places(const Execution &execution, const Value &value)
+      : space(execution.space), axes(space.axes(value)),
+        shape(space.shape(value)), firstRow(execution.firstRow) {
+    ofSpace = llvm::all_of(
+        axes, [](Space::Axis axis) { return axis.dim != Space::kGroupAxis; });
+    hasColumns = llvm::any_of(axes, [&](Space::Axis axis) {
+      return !ofSpace || space.dims[axis.dim].isColumn;
+    });
+  }
+
+  int64_t columns() const { return hasColumns ? space.size(true) : 1; }
+
+  /// Row and column of the element `flat` in C order.
+  std::pair<int64_t, int64_t> at(int64_t flat) const {
+    if (!ofSpace)
+      return {0, flat};
+    llvm::SmallVector<int64_t, 5> indices(space.dims.size(), 0);
+    for (size_t i = axes.size(); i-- > 0;) {
+      if (!axes[i].isUnit)
+        indices[axes[i].dim] =
+            flat % shape[i] + (axes[i].dim == 0 ? firstRow : 0);
+      flat /= shape[i];
+    }
+    int64_t numbers[2] = {0, 0};
+    for (auto [dim, index] : llvm::zip(space.dims, indices)) {
+      int64_t &number = numbers[dim.isColumn];
+      number = number * dim.extent + index;
+    }
+    return {numbers[0], numbers[1]};
+  }
+
+private:
+  const Space &space;
+  llvm::SmallVector<Space::Axis, 5> axes;
+  llvm::SmallVector<int64_t, 5> shape;
+  int64_t firstRow;
+  bool ofSpace, hasColumns;
+};
+} // namespace
 
 llvm::Expected<HostTensor> fuzz::makeArgument(const Execution &execution,
                                               unsigned index,
                                               Workers &workers) {
   Value value = valueOf(execution, index);
-  llvm::SmallVector<int64_t, 4> shape = shapeOf(execution, index);
-  llvm::Expected<HostTensor> tensor = HostTensor::create(
-      value.dtype, shape, placementOf(execution, index), workers);
+  llvm::Expected<HostTensor> tensor =
+      HostTensor::create(value.dtype, shapeOf(execution, index),
+                         placementOf(execution, index), workers);
   if (!tensor)
     return tensor;
-  // The data is that of the whole tensor, of which this may be some rows. Its
-  // rows are those of the space, whatever the rank.
-  int64_t columns = 1;
-  if (value.support != Support::Row)
-    for (int64_t extent : execution.space.columns)
-      columns *= extent;
-  int64_t skipped = 0;
-  if (value.support == Support::Row || value.support == Support::Full) {
-    skipped = execution.firstRow;
-    for (int64_t extent : llvm::ArrayRef(execution.space.rows)
-                              .drop_front(execution.space.rows.empty() ? 0 : 1))
-      skipped *= extent;
-  }
+  Places places(execution, value);
+  int64_t columns = places.columns();
   int64_t count = tensor->numElements();
   unsigned size = byteSize(value.dtype);
   for (int64_t flat = 0; flat < count; ++flat) {
-    int64_t row = flat / columns + skipped;
+    auto [row, column] = places.at(flat);
     encode(value.dtype,
-           execution.data[index].at(value.dtype, row, flat % columns, columns),
+           execution.data[index].at(value.dtype, row, column, columns),
            tensor->row(flat / tensor->columns()) +
                (flat % tensor->columns()) * int64_t(size));
   }

@@ -18,7 +18,7 @@
 namespace norm::fuzz {
 
 /// The shape of argument or result `index`, arguments first.
-llvm::SmallVector<int64_t, 4> shapeOf(const Execution &execution,
+llvm::SmallVector<int64_t, 5> shapeOf(const Execution &execution,
                                       unsigned index);
 
 Placement placementOf(const Execution &execution, unsigned index);

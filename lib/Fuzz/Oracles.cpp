@@ -65,13 +65,13 @@ Execution fuzz::makeExecution(const Case &made, const Rerun *variant) {
   execution.layouts = variant->layouts;
   execution.launches = variant->launches;
   execution.hostThreads = variant->hostThreads;
-  if (variant->rows && !made.space.rows.empty()) {
+  if (variant->rows && isFirstDimFree(made.graph, made.space)) {
     execution.firstRow = variant->rows->first;
-    execution.space.rows.front() = variant->rows->second - variant->rows->first;
+    execution.space.dims[0].extent =
+        variant->rows->second - variant->rows->first;
   }
-  execution.space.dynamicRows ^=
-      variant->flipDynamicRows && !made.space.rows.empty();
-  execution.space.dynamicColumns ^= variant->flipDynamicColumns;
+  for (auto [i, dim] : llvm::enumerate(execution.space.dims))
+    dim.dynamic ^= bool(variant->flipDynamic >> i & 1);
   if (variant->extraOutput) {
     Graph &graph = execution.graph;
     unsigned result = graph.outputs.front();
@@ -99,9 +99,9 @@ public:
   StepTimer(std::map<std::string, double> &steps, std::string name)
       : total(steps[std::move(name)]) {}
   ~StepTimer() {
-    total += std::chrono::duration<double>(std::chrono::steady_clock::now() -
-                                           start)
-                 .count();
+    total +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
   }
 
 private:
@@ -186,6 +186,14 @@ static bool isNoRoom(llvm::StringRef message) {
   return message.contains("schedule needs") ||
          message.contains("expects residency stream") ||
          message.contains("lanes per step") ||
+         message.contains("threads per CTA but got") ||
+         message.contains("expects one thread, and whole groups") ||
+         message.contains("expects 'residency' to be stream on the host") ||
+         message.contains("expects 'threads' and 'rows_per_cta' to be 1") ||
+         message.contains("expects 'threads' to be a power of two from 1") ||
+         message.contains("expects 'vector' to") ||
+         message.contains("expects 'rows_per_cta' to be a multiple") ||
+         message.contains("expects 'split' to be") ||
          message.contains("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
 }
 
@@ -215,7 +223,8 @@ llvm::Expected<Loaded> Oracles::Impl::load(const Execution &execution,
       artifacts[{execution.device, execution.schedule, text}];
   if (!artifact) {
     StepTimer timer(steps, execution.device + " compile");
-    llvm::Expected<Artifact> made = compiler.compile(text, "fuzz.mlir", options);
+    llvm::Expected<Artifact> made =
+        compiler.compile(text, "fuzz.mlir", options);
     if (!made)
       return made.takeError();
     artifact = std::make_shared<const Artifact>(std::move(*made));

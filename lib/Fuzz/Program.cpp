@@ -17,13 +17,70 @@
 using namespace norm;
 using namespace norm::fuzz;
 
-llvm::SmallVector<int64_t, 4> Space::shape(Support support) const {
-  llvm::SmallVector<int64_t, 4> result;
-  if (support == Support::Row || support == Support::Full)
-    result.append(rows.begin(), rows.end());
-  if (support == Support::Column || support == Support::Full)
-    result.append(columns.begin(), columns.end());
+unsigned Space::count(bool columns) const {
+  return unsigned(llvm::count_if(
+      dims, [&](const Dim &dim) { return dim.isColumn == columns; }));
+}
+
+int64_t Space::size(bool columns) const {
+  int64_t result = 1;
+  for (const Dim &dim : dims)
+    result *= dim.isColumn == columns ? dim.extent : 1;
   return result;
+}
+
+llvm::SmallVector<Space::Axis, 5> Space::axes(const Value &value) const {
+  llvm::SmallVector<Axis, 5> result;
+  switch (value.support) {
+  case Support::Scalar:
+    return result;
+  case Support::Channel:
+    return {{channel, false}};
+  case Support::Instance:
+    return {{0, false}, {channel, false}};
+  case Support::Groups:
+    return {{0, false}, {kGroupAxis, false}};
+  case Support::Leading:
+    for (unsigned dim = 0; dim < value.part; ++dim)
+      result.push_back({dim, false});
+    return result;
+  case Support::Row:
+  case Support::Column:
+  case Support::Full:
+    break;
+  }
+  for (unsigned i = 0; i < rank(); ++i) {
+    unsigned dim = value.transposed ? order[i] : i;
+    if (value.support == Support::Full ||
+        dims[dim].isColumn == (value.support == Support::Column))
+      result.push_back({dim, bool(value.part >> dim & 1)});
+  }
+  result.erase(result.begin(), result.begin() + value.dropped);
+  return result;
+}
+
+llvm::SmallVector<int64_t, 5> Space::shape(const Value &value) const {
+  llvm::SmallVector<int64_t, 5> result;
+  for (Axis axis : axes(value))
+    result.push_back(axis.isUnit              ? 1
+                     : axis.dim == kGroupAxis ? groups
+                                              : dims[axis.dim].extent);
+  return result;
+}
+
+bool fuzz::isFirstDimFree(const Graph &graph, const Space &space) {
+  if (space.dims.empty() || space.dims[0].isColumn)
+    return false;
+  return llvm::none_of(graph.ops, [&](const Op &op) {
+    switch (op.kind) {
+    case Op::Kind::BatchNorm:
+      return true;
+    case Op::Kind::Softmax:
+      return (op.axes & 1) || llvm::StringRef(op.attributes).contains("causal");
+    default:
+      return bool(op.axes & 1);
+    }
+  });
 }
 
 namespace {
@@ -46,10 +103,11 @@ public:
 private:
   std::string type(Value value, bool inBody = false) const;
   std::string dims(Support support) const;
+  std::string layout(unsigned value) const;
   std::string empty(Value value);
-  std::string sizes(Support support);
+  std::string sizes(Value value);
   std::string fresh() { return "%t" + std::to_string(temporaries++); }
-  std::string axes() const;
+  std::string axes(const Op &op) const;
   std::string name(unsigned value) const {
     return "%v" + std::to_string(value);
   }
@@ -60,6 +118,7 @@ private:
                      llvm::StringRef prefix);
   void printConstant(const Op &op);
   void printBroadcast(const Op &op);
+  void printTranspose(const Op &op);
   void printNamed(const Op &op);
   void printCustom(const Op &op);
   void printBodyOp(const Graph &body, const Op &op);
@@ -78,11 +137,9 @@ std::string Printer::type(Value value, bool inBody) const {
   if (inBody || value.support == Support::Scalar)
     return element;
   std::string result = "tensor<";
-  bool hasRows = value.support != Support::Column;
-  for (auto [axis, extent] : llvm::enumerate(space.shape(value.support))) {
-    bool isRow = hasRows && axis < space.rows.size();
-    bool dynamic =
-        isRow ? space.dynamicRows && axis == 0 : space.dynamicColumns;
+  for (auto [axis, extent] : llvm::zip(space.axes(value), space.shape(value))) {
+    bool dynamic = !axis.isUnit && axis.dim != Space::kGroupAxis &&
+                   space.dims[axis.dim].dynamic;
     result += (dynamic ? "?" : std::to_string(extent)) + "x";
   }
   return result + element + ">";
@@ -91,24 +148,27 @@ std::string Printer::type(Value value, bool inBody) const {
 /// Names of the dims of a support in a norm.generic over the whole space.
 std::string Printer::dims(Support support) const {
   std::vector<std::string> result;
-  auto add = [&](const char *base, size_t count) {
-    for (size_t i = 0; i < count; ++i)
-      result.push_back(base + (i == 0 ? "" : std::to_string(i)));
-  };
-  if (support == Support::Row || support == Support::Full)
-    add("row", space.rows.size());
-  if (support == Support::Column || support == Support::Full)
-    add("col", space.columns.size());
+  unsigned numbers[2] = {0, 0};
+  for (const Dim &dim : space.dims) {
+    unsigned number = numbers[dim.isColumn]++;
+    if (support == Support::Full ||
+        dim.isColumn == (support == Support::Column))
+      result.push_back((dim.isColumn ? "col" : "row") +
+                       (number ? std::to_string(number) : ""));
+  }
   return llvm::join(result, ", ");
 }
 
-/// The dynamic sizes of a support, read from the first argument.
-std::string Printer::sizes(Support support) {
+/// The dynamic sizes of a value, read from the first argument.
+std::string Printer::sizes(Value value) {
   std::vector<std::string> result;
-  auto add = [&](unsigned axis) {
-    std::string &name = dimNames[axis];
+  for (Space::Axis axis : space.axes(value)) {
+    if (axis.isUnit || axis.dim == Space::kGroupAxis ||
+        !space.dims[axis.dim].dynamic)
+      continue;
+    std::string &name = dimNames[axis.dim];
     if (name.empty()) {
-      std::string index = std::to_string(axis);
+      std::string index = std::to_string(axis.dim);
       name = "%d" + index;
       preamble += "  %i" + index + " = arith.constant " + index +
                   " : index\n  " + name + " = tensor.dim " +
@@ -116,27 +176,23 @@ std::string Printer::sizes(Support support) {
                   type(graph.values[graph.arguments.front()]) + "\n";
     }
     result.push_back(name);
-  };
-  if (space.dynamicRows && support != Support::Column && !space.rows.empty())
-    add(0);
-  if (space.dynamicColumns && support != Support::Row)
-    for (unsigned i = 0; i < space.columns.size(); ++i)
-      add(unsigned(space.rows.size()) + i);
+  }
   return llvm::join(result, ", ");
 }
 
 std::string Printer::empty(Value value) {
   std::string result = fresh();
-  std::string given = sizes(value.support);
+  std::string given = sizes(value);
   os << "  " << result << " = tensor.empty(" << given << ") : " << type(value)
      << "\n";
   return result;
 }
 
-std::string Printer::axes() const {
+std::string Printer::axes(const Op &op) const {
   std::string result;
-  for (size_t i = 0; i < space.columns.size(); ++i)
-    result += (i ? ", " : "") + std::to_string(space.rows.size() + i);
+  for (unsigned dim = 0; dim < space.rank(); ++dim)
+    if (op.axes ? op.axes >> dim & 1 : space.dims[dim].isColumn)
+      result += (result.empty() ? "" : ", ") + std::to_string(dim);
   return result;
 }
 
@@ -169,6 +225,12 @@ void Printer::printScalarOp(const Graph &in, const Op &op, bool inBody,
        << "\n";
     return;
   }
+  if (op.kind == Op::Kind::Choose) {
+    os << indent << result << " = arith.select " << operands << " : "
+       << type(from, inBody) << ", "
+       << type(in.values[op.results.front()], inBody) << "\n";
+    return;
+  }
   os << indent << result << " = " << op.name << " " << operands << " : "
      << type(from, inBody);
   if (op.kind == Op::Kind::Cast)
@@ -178,8 +240,7 @@ void Printer::printScalarOp(const Graph &in, const Op &op, bool inBody,
 
 void Printer::printConstant(const Op &op) {
   Value value = graph.values[op.results.front()];
-  std::string given =
-      value.support == Support::Scalar ? "" : sizes(value.support);
+  std::string given = value.support == Support::Scalar ? "" : sizes(value);
   std::string result = name(op.results.front());
   std::string digits = number(op.number, value.dtype);
   if (value.support == Support::Scalar) {
@@ -204,35 +265,34 @@ void Printer::printBroadcast(const Op &op) {
   std::string source = name(op.operands.front());
   std::string result = name(op.results.front());
   if (from.support == Support::Scalar) {
-    std::string given = sizes(to.support);
+    std::string given = sizes(to);
     os << "  " << result << " = tensor.splat " << source
        << (given.empty() ? "" : "[" + given + "]") << " : " << type(to) << "\n";
     return;
   }
   std::string target = empty(to);
-  unsigned numRows = unsigned(space.rows.size());
-  unsigned rank = numRows + unsigned(space.columns.size());
-  bool fromRow = from.support == Support::Row;
-  auto list = [&](unsigned begin, unsigned end, const char *prefix) {
+  unsigned rank = space.rank();
+  // The dims that the value has, or the others.
+  auto list = [&](bool own, const char *prefix) {
     std::string result;
-    for (unsigned i = begin; i < end; ++i)
-      result += (i > begin ? ", " : "") + (prefix + std::to_string(i));
+    for (unsigned i = 0; i < rank; ++i)
+      if ((space.dims[i].isColumn == (from.support == Support::Column)) == own)
+        result += (result.empty() ? "" : ", ") + (prefix + std::to_string(i));
     return result;
   };
   if (op.name == "linalg") {
     os << "  " << result << " = linalg.broadcast ins(" << source << " : "
        << type(from) << ") outs(" << target << " : " << type(to)
-       << ") dimensions = ["
-       << (fromRow ? list(numRows, rank, "") : list(0, numRows, "")) << "]\n";
+       << ") dimensions = [" << list(false, "") << "]\n";
     return;
   }
   if (op.name == "generic") {
-    std::string all = list(0, rank, "d");
-    std::string some =
-        fromRow ? list(0, numRows, "d") : list(numRows, rank, "d");
+    std::string all;
+    for (unsigned i = 0; i < rank; ++i)
+      all += (i ? ", d" : "d") + std::to_string(i);
     os << "  " << result << " = linalg.generic {indexing_maps = [affine_map<("
-       << all << ") -> (" << some << ")>, affine_map<(" << all << ") -> ("
-       << all << ")>], iterator_types = [";
+       << all << ") -> (" << list(true, "d") << ")>, affine_map<(" << all
+       << ") -> (" << all << ")>], iterator_types = [";
     for (unsigned i = 0; i < rank; ++i)
       os << (i ? ", " : "") << "\"parallel\"";
     os << "]} ins(" << source << " : " << type(from) << ") outs(" << target
@@ -249,13 +309,46 @@ void Printer::printBroadcast(const Op &op) {
      << ") {\n    norm.yield %in : " << norm::name(from.dtype) << "\n  }\n";
 }
 
+void Printer::printTranspose(const Op &op) {
+  Value from = graph.values[op.operands.front()];
+  Value to = graph.values[op.results.front()];
+  std::string target = empty(to);
+  os << "  " << name(op.results.front()) << " = linalg.transpose ins("
+     << name(op.operands.front()) << " : " << type(from) << ") outs(" << target
+     << " : " << type(to) << ") permutation = [";
+  for (unsigned dim = 0; dim < space.rank(); ++dim)
+    os << (dim ? ", " : "")
+       << std::distance(space.order.begin(), llvm::find(space.order, dim));
+  os << "]\n";
+}
+
+static llvm::StringRef mnemonic(Op::Kind kind) {
+  switch (kind) {
+  case Op::Kind::LayerNorm:
+    return "layer_norm";
+  case Op::Kind::RmsNorm:
+    return "rms_norm";
+  case Op::Kind::Softmax:
+    return "softmax";
+  case Op::Kind::LogSoftmax:
+    return "log_softmax";
+  case Op::Kind::LogSumExp:
+    return "logsumexp";
+  case Op::Kind::L2Normalize:
+    return "l2_normalize";
+  case Op::Kind::GroupNorm:
+    return "group_norm";
+  case Op::Kind::InstanceNorm:
+    return "instance_norm";
+  default:
+    return "batch_norm";
+  }
+}
+
 void Printer::printNamed(const Op &op) {
-  bool isLayer = op.kind == Op::Kind::LayerNorm;
-  os << "  " << names(op.results) << " = norm."
-     << (isLayer                        ? "layer_norm"
-         : op.kind == Op::Kind::RmsNorm ? "rms_norm"
-                                        : "softmax")
-     << " " << name(op.operands[0]);
+  using Kind = Op::Kind;
+  os << "  " << names(op.results) << " = norm." << mnemonic(op.kind) << " "
+     << name(op.operands[0]);
   unsigned next = 1;
   if (op.hasScale) {
     os << " scale(" << name(op.operands[next++]);
@@ -263,16 +356,42 @@ void Printer::printNamed(const Op &op) {
       os << ", offset = " << number(op.offset, DType::F64);
     os << ")";
   }
-  if (op.hasBias)
-    os << " bias(" << name(op.operands[next++]) << ")";
+  auto given = [&](bool has, const char *keyword) {
+    if (has)
+      os << " " << keyword << "(" << name(op.operands[next++]) << ")";
+  };
+  given(op.hasBias, "bias");
+  given(op.hasMask, "mask");
+  given(op.hasLengths, "lengths");
+  if (op.hasRunning) {
+    os << " running(" << name(op.operands[next]) << ", "
+       << name(op.operands[next + 1]) << ")";
+    next += 2;
+  }
   if (op.hasMean || op.hasRstd)
     os << " stats(" << (op.hasMean ? "mean" : "")
-       << (op.hasMean && op.hasRstd ? ", " : "") << (op.hasRstd ? "rstd" : "")
+       << (op.hasMean && op.hasRstd ? ", " : "")
+       << (!op.hasRstd                ? ""
+           : op.kind == Kind::Softmax ? "logsumexp"
+                                      : "rstd")
        << ")";
-  os << " axes = [" << axes() << "]";
-  if (op.kind != Op::Kind::Softmax)
+  if (op.kind == Kind::GroupNorm)
+    os << " groups = " << space.groups;
+  bool isOverChannels = op.kind == Kind::GroupNorm ||
+                        op.kind == Kind::InstanceNorm ||
+                        op.kind == Kind::BatchNorm;
+  if (isOverChannels)
+    os << " channel_axis = " << space.channel;
+  else
+    os << " axes = [" << axes(op) << "]";
+  if (op.kind != Kind::Softmax && op.kind != Kind::LogSoftmax &&
+      op.kind != Kind::LogSumExp)
     os << " eps = " << number(op.number, DType::F64);
-  os << " : ";
+  if (op.training)
+    os << " training";
+  if (op.training && op.hasRunning)
+    os << " momentum = 0.25";
+  os << op.attributes << " : ";
   llvm::interleaveComma(op.operands, os, [&](unsigned value) {
     os << type(graph.values[value]);
   });
@@ -356,12 +475,30 @@ void Printer::printOp(const Op &op) {
   case Op::Kind::LayerNorm:
   case Op::Kind::RmsNorm:
   case Op::Kind::Softmax:
+  case Op::Kind::LogSoftmax:
+  case Op::Kind::LogSumExp:
+  case Op::Kind::L2Normalize:
+  case Op::Kind::GroupNorm:
+  case Op::Kind::InstanceNorm:
+  case Op::Kind::BatchNorm:
     return printNamed(op);
+  case Op::Kind::Transpose:
+    return printTranspose(op);
   case Op::Kind::Custom:
     return printCustom(op);
   default:
     return printScalarOp(graph, op, /*inBody=*/false, "%v");
   }
+}
+
+std::string Printer::layout(unsigned value) const {
+  size_t rank = space.axes(graph.values[value]).size();
+  if (rank < 2 || !llvm::is_contained(graph.strided, value))
+    return "";
+  std::string text = " {norm.layout = strided<[";
+  for (size_t i = 1; i < rank; ++i)
+    text += "?, ";
+  return text + "1]>}";
 }
 
 std::string Printer::print() {
@@ -371,18 +508,18 @@ std::string Printer::print() {
   text.clear();
   os << "func.func @main(";
   llvm::interleaveComma(graph.arguments, os, [&](unsigned value) {
-    os << name(value) << ": " << type(graph.values[value]);
+    os << name(value) << ": " << type(graph.values[value]) << layout(value);
   });
-  auto types = [&] {
+  auto types = [&](bool inSignature) {
     llvm::interleaveComma(graph.outputs, os, [&](unsigned value) {
-      os << type(graph.values[value]);
+      os << type(graph.values[value]) << (inSignature ? layout(value) : "");
     });
   };
   os << ")\n    -> (";
-  types();
+  types(true);
   os << ") {\n"
      << preamble << ops << "  return " << names(graph.outputs) << " : ";
-  types();
+  types(false);
   os << "\n}\n";
   return std::move(text);
 }

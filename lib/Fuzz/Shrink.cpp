@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include <chrono>
+#include <numeric>
 
 using namespace norm;
 using namespace norm::fuzz;
@@ -210,23 +211,36 @@ bool Shrinker::shrinkNamed() {
     clean(candidate, allOutputs(best), best.graph.arguments.size());
     any |= attempt(std::move(candidate));
   };
+  // Operands come in this order.
+  static constexpr bool Op::*parts[] = {&Op::hasScale, &Op::hasBias,
+                                        &Op::hasMask, &Op::hasLengths,
+                                        &Op::hasRunning};
   for (size_t i = 0; i < best.graph.ops.size(); ++i) {
-    edit(i, [](Op &op) {
-      if (!op.hasBias)
-        return false;
-      op.operands.pop_back();
-      op.hasBias = false;
-      return true;
-    });
-    edit(i, [](Op &op) {
-      if (!op.hasScale)
-        return false;
-      op.operands.erase(op.operands.begin() + 1);
-      op.hasScale = false;
-      op.offset = 0;
-      return true;
-    });
+    for (bool Op::*part : parts)
+      edit(i, [&](Op &op) {
+        // Updated running statistics are results.
+        if (!(op.*part) || (part == &Op::hasRunning))
+          return false;
+        size_t at = 1;
+        for (bool Op::*before : parts) {
+          if (before == part)
+            break;
+          at += op.*before;
+        }
+        op.operands.erase(op.operands.begin() + int64_t(at));
+        op.*part = false;
+        if (part == &Op::hasScale)
+          op.offset = 0;
+        return true;
+      });
     edit(i, [](Op &op) { return std::exchange(op.offset, 0) != 0; });
+    edit(i, [](Op &op) {
+      if (op.kind == Op::Kind::Custom || op.attributes.empty())
+        return false;
+      op.attributes.clear();
+      return true;
+    });
+    edit(i, [](Op &op) { return std::exchange(op.axes, 0) != 0; });
     edit(i, [&](Op &op) {
       if (!op.hasRstd || isUsed(best.graph, op.results.back()))
         return false;
@@ -235,9 +249,10 @@ bool Shrinker::shrinkNamed() {
       return true;
     });
     edit(i, [&](Op &op) {
-      if (!op.hasMean || isUsed(best.graph, op.results[1]))
+      size_t at = op.results.size() - 1 - op.hasRstd;
+      if (!op.hasMean || isUsed(best.graph, op.results[at]))
         return false;
-      op.results.erase(op.results.begin() + 1);
+      op.results.erase(op.results.begin() + int64_t(at));
       op.hasMean = false;
       return true;
     });
@@ -302,29 +317,52 @@ bool Shrinker::shrinkBodies() {
   return any;
 }
 
+/// Whether a dim can go: no value or op names it by its place.
+static bool isPlaceless(const Graph &graph) {
+  auto isPlain = [](const Value &value) {
+    return value.isWhole() && value.support <= Support::Full;
+  };
+  return llvm::all_of(graph.values, isPlain) &&
+         llvm::none_of(graph.ops, [](const Op &op) {
+           return op.axes || op.kind == Op::Kind::GroupNorm ||
+                  op.kind == Op::Kind::InstanceNorm ||
+                  op.kind == Op::Kind::BatchNorm ||
+                  llvm::StringRef(op.attributes).contains("causal");
+         });
+}
+
+static void dropDim(Space &space, unsigned dim) {
+  space.dims.erase(space.dims.begin() + dim);
+  space.channel = 0;
+  space.groups = 1;
+  space.order.clear();
+  for (unsigned i = 0; i < space.rank(); ++i)
+    space.order.push_back(i);
+}
+
 bool Shrinker::shrinkSpace() {
   bool any = false;
   auto edit = [&](llvm::function_ref<void(Space &)> change) {
     Case candidate = best;
     change(candidate.space);
-    int64_t rows = candidate.space.rows.empty() ? 0 : candidate.space.rows[0];
+    Space &space = candidate.space;
+    space.groups = std::gcd(space.groups, space.dims[space.channel].extent);
+    if (space.groups == 0)
+      space.groups = 1;
     for (Rerun &variant : candidate.variants)
-      if (variant.rows && variant.rows->second > rows)
+      if (variant.rows && variant.rows->second > space.dims[0].extent)
         return false;
     if (!attempt(std::move(candidate)))
       return false;
     return any = true;
   };
-  if (best.space.rows.size() == 2)
-    edit([](Space &space) { space.rows.pop_back(); });
-  if (best.space.columns.size() == 2)
-    edit([](Space &space) {
-      space.columns = {space.columns[0] * space.columns[1]};
-    });
-  if (best.space.dynamicRows)
-    edit([](Space &space) { space.dynamicRows = false; });
-  if (best.space.dynamicColumns)
-    edit([](Space &space) { space.dynamicColumns = false; });
+  for (unsigned dim = best.space.rank(); dim-- > 0;)
+    if (best.space.rank() > 1 && isPlaceless(best.graph) &&
+        (!best.space.dims[dim].isColumn || best.space.count(true) > 1))
+      edit([&](Space &space) { dropDim(space, dim); });
+  for (unsigned dim = 0; dim < best.space.rank(); ++dim)
+    if (best.space.dims[dim].dynamic)
+      edit([&](Space &space) { space.dims[dim].dynamic = false; });
   auto shorten = [&](auto extentOf) {
     for (int64_t wanted : {0, 1, 2, 3, 4, 5, 8, 9, 16, 17, 33})
       if (wanted < extentOf(best.space) &&
@@ -338,10 +376,9 @@ bool Shrinker::shrinkSpace() {
              edit([&](Space &space) { extentOf(space) -= step; }))
         ;
   };
-  for (size_t i = 0; i < best.space.rows.size(); ++i)
-    shorten([i](Space &space) -> int64_t & { return space.rows[i]; });
-  for (size_t i = 0; i < best.space.columns.size(); ++i)
-    shorten([i](Space &space) -> int64_t & { return space.columns[i]; });
+  for (unsigned dim = 0; dim < best.space.rank(); ++dim)
+    shorten(
+        [dim](Space &space) -> int64_t & { return space.dims[dim].extent; });
   return any;
 }
 
@@ -378,7 +415,8 @@ bool Shrinker::shrinkData() {
 /// f64 and the narrow types become f32.
 bool Shrinker::shrinkTypes() {
   bool any = false;
-  for (DType from : {DType::F64, DType::F16, DType::BF16}) {
+  for (DType from :
+       {DType::F64, DType::F16, DType::BF16, DType::F8E5M2, DType::F8E4M3FN}) {
     Case candidate = best;
     bool has = false;
     auto change = [&](Graph &graph) {
@@ -424,8 +462,11 @@ bool Shrinker::shrinkVariant() {
   edit([](Rerun &v) { return !std::exchange(v.layouts, {}).empty(); });
   edit([](Rerun &v) { return !std::exchange(v.schedule, "").empty(); });
   edit([](Rerun &v) { return std::exchange(v.rows, {}).has_value(); });
-  edit([](Rerun &v) { return std::exchange(v.flipDynamicRows, false); });
-  edit([](Rerun &v) { return std::exchange(v.flipDynamicColumns, false); });
+  for (unsigned dim = 0; dim < best.space.rank(); ++dim)
+    edit([&](Rerun &v) {
+      uint8_t flipped = v.flipDynamic & ~(1u << dim);
+      return std::exchange(v.flipDynamic, flipped) != flipped;
+    });
   edit([](Rerun &v) { return std::exchange(v.extraOutput, false); });
   edit([](Rerun &v) { return std::exchange(v.launches, 1u) != 1; });
   edit([](Rerun &v) { return std::exchange(v.hostThreads, 0u) != 0; });

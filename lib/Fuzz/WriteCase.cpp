@@ -62,6 +62,11 @@ std::string placementText(const Placement &placement) {
   std::string text;
   if (placement.pitch)
     text += ":pitch=" + std::to_string(*placement.pitch);
+  if (placement.strides) {
+    text += ":strides=";
+    for (auto [i, stride] : llvm::enumerate(*placement.strides))
+      text += (i ? "x" : "") + std::to_string(stride);
+  }
   if (placement.offset)
     text += ":offset=" + std::to_string(placement.offset);
   return text;

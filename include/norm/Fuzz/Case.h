@@ -49,7 +49,7 @@ struct ArgumentData {
 /// Elements by which a tensor's base and rows lie off.
 struct Layout {
   int64_t offset = 0;
-  int64_t padding = 0; ///< beyond each row; rank 2 only
+  int64_t padding = 0; ///< beyond each row, and each index of further axes
   bool operator==(const Layout &) const = default;
 };
 
@@ -59,10 +59,9 @@ struct Rerun {
   std::string schedule;
   /// By argument, then by result; empty for dense and aligned.
   std::vector<Layout> layouts;
-  /// These indices of the leading row dim only.
+  /// These indices of the first dim only, which `isFirstDimFree`.
   std::optional<std::pair<int64_t, int64_t>> rows;
-  bool flipDynamicRows = false;
-  bool flipDynamicColumns = false;
+  uint8_t flipDynamic = 0; ///< dims, by bit, that are open where they were not
   /// Returns one more value, made from a result.
   bool extraOutput = false;
   /// Launches of the same executable, each of which must give the same bits.
@@ -99,7 +98,15 @@ Case makeCase(uint64_t seed, uint64_t index, const std::vector<Target> &targets,
 
 /// A legal schedule of the target, or one that it refuses for its size.
 class Chooser;
-std::string makeSchedule(Chooser &choose, const std::string &target);
+std::string makeSchedule(Chooser &choose, const Space &space,
+                         const std::string &target);
+
+/// Extents and dims to normalize.
+Space makeSpace(Chooser &choose, const Limits &limits);
+
+/// A graph over a space. Every op it makes is one that the compiler takes on
+/// all targets.
+Graph makeGraph(Chooser &choose, const Space &space, const Limits &limits);
 
 /// How a variant differs from the first run, for people.
 std::string describe(const Rerun &variant);

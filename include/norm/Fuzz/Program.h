@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A program of the differential fuzzer as a value: a graph of ops over tensors
-// of four kinds of support, independent of the extents, that prints as MLIR
+// over parts of one space, independent of the extents, that prints as MLIR
 // text. Generator and shrinker work on it; no MLIR is needed.
 //
 //===----------------------------------------------------------------------===//
@@ -22,13 +22,29 @@
 
 namespace norm::fuzz {
 
-/// Which dims a value has: none, the row dims, the column dims, or both.
-enum class Support : uint8_t { Scalar, Row, Column, Full };
+/// Which dims of the space a value has.
+enum class Support : uint8_t {
+  Scalar,
+  Row,
+  Column,
+  Full,
+  Channel,  ///< the channels
+  Instance, ///< the first dim and the channels
+  Groups,   ///< the first dim and the groups
+  Leading,  ///< the first `part` dims
+};
 
 struct Value {
   Support support = Support::Full;
   DType dtype = DType::F32;
+  /// Dims of the space, by bit, that have the extent 1 here: a parameter or
+  /// mask that is repeated. Of `Leading`, the number of dims.
+  uint8_t part = 0;
+  uint8_t dropped = 0;     ///< leading axes that a parameter does without
+  bool transposed = false; ///< an argument in the space's other order
   bool operator==(const Value &) const = default;
+
+  bool isWhole() const { return !part && !dropped && !transposed; }
 };
 
 struct Graph;
@@ -37,12 +53,20 @@ struct Op {
   enum class Kind : uint8_t {
     Elementwise, ///< `name`, same support for operands and result
     Select,      ///< `select(cmpf name a, b), a, b`
+    Choose,      ///< `select(c, a, b)`, c of i1
+    Transpose,   ///< of an argument in the other order
     Cast,        ///< `name`, to the result's type
     Constant,    ///< a splat of `number`
     Broadcast,   ///< to Full; `name` is the form: splat, linalg, generic, norm
     LayerNorm,
     RmsNorm,
     Softmax,
+    LogSoftmax,
+    LogSumExp,
+    L2Normalize,
+    GroupNorm,
+    InstanceNorm,
+    BatchNorm,
     Custom, ///< norm.generic with `body`
     Reduce, ///< in a body: `name` is the kind
     Extent, ///< in a body: the number of columns
@@ -56,6 +80,10 @@ struct Op {
   double number = 0; ///< constant, or eps
   double offset = 0; ///< of a scale
   bool hasScale = false, hasBias = false, hasMean = false, hasRstd = false;
+  bool hasMask = false, hasLengths = false, hasRunning = false;
+  bool training = false;
+  uint8_t axes = 0;       ///< by bit, where not the space's columns
+  std::string attributes; ///< printed as they are
   std::shared_ptr<const Graph> body;
 };
 
@@ -66,6 +94,8 @@ struct Graph {
   std::vector<unsigned> arguments;
   std::vector<Op> ops;
   std::vector<unsigned> outputs;
+  /// Arguments and outputs whose strides are left open (`norm.layout`).
+  std::vector<unsigned> strided;
 
   unsigned add(Value value) {
     values.push_back(value);
@@ -73,16 +103,42 @@ struct Graph {
   }
 };
 
-/// Extents of the row dims and of the column dims; `dynamicRows` leaves the
-/// first row dim open in the text, `dynamicColumns` all column dims.
-struct Space {
-  llvm::SmallVector<int64_t, 2> rows;
-  llvm::SmallVector<int64_t, 2> columns;
-  bool dynamicRows = false;
-  bool dynamicColumns = false;
-
-  llvm::SmallVector<int64_t, 4> shape(Support support) const;
+struct Dim {
+  int64_t extent = 1;
+  bool isColumn = false;
+  bool dynamic = false; ///< left open in the text
 };
+
+/// The dims of a program in memory order; those that are columns are
+/// normalized, in whatever places they are.
+struct Space {
+  llvm::SmallVector<Dim, 5> dims;
+  unsigned channel = 0; ///< the dim of the channels
+  int64_t groups = 1;   ///< a divisor of its extent
+  /// Dim `k` of a transposed argument is this one.
+  llvm::SmallVector<unsigned, 5> order;
+
+  unsigned rank() const { return unsigned(dims.size()); }
+  unsigned count(bool columns) const;
+  bool hasRows() const { return count(false) > 0; }
+  /// The product of the extents of the columns or of the other dims.
+  int64_t size(bool columns) const;
+  /// Whether neighbours in memory belong to different rows.
+  bool isAcross() const { return !dims.empty() && !dims.back().isColumn; }
+
+  /// One axis of a value: its dim, `kGroupAxis` for the groups.
+  struct Axis {
+    unsigned dim = 0;
+    bool isUnit = false; ///< of extent 1
+  };
+  static constexpr unsigned kGroupAxis = ~0u;
+  llvm::SmallVector<Axis, 5> axes(const Value &value) const;
+  llvm::SmallVector<int64_t, 5> shape(const Value &value) const;
+};
+
+/// Whether an index of the first dim can be left out without a change to the
+/// others: the dim is no column, and no op reduces or counts along it.
+bool isFirstDimFree(const Graph &graph, const Space &space);
 
 /// The text of `func.func @main`.
 std::string print(const Graph &graph, const Space &space);
