@@ -78,8 +78,21 @@ static unsigned countColumnDims(GenericOp op) {
   return 0;
 }
 
-/// The dims that the reductions are over; where there is none, some that lie
-/// next to each other in memory.
+/// The dims, of more than one element, that some output doesn't have.
+static uint64_t dimsWithoutOutput(GenericOp op) {
+  uint64_t missing = 0;
+  for (unsigned i = 0; i < op.getOutputs().size(); ++i) {
+    AffineMap map = op.getMap(op.getInputs().size() + i);
+    SmallVector<unsigned> has = walkedBy(op, map);
+    for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
+      if (!isOne(op, dim) && !llvm::is_contained(has, dim))
+        missing |= uint64_t(1) << dim;
+  }
+  return missing;
+}
+
+/// The dims that the reductions are over; where there is none, those that an
+/// output leaves out, or some that lie next to each other in memory.
 static FailureOr<uint64_t> findColumnDims(GenericOp op,
                                           bool isDiagnosed = true) {
   uint64_t mask = 0;
@@ -100,6 +113,8 @@ static FailureOr<uint64_t> findColumnDims(GenericOp op,
     return mask;
   if (unsigned columns = countColumnDims(op))
     return ((uint64_t(1) << columns) - 1) << (numDims - columns);
+  if (uint64_t missing = dimsWithoutOutput(op))
+    return missing;
   // Stores next to each other matter most.
   AffineMap map = op.getMap(op.getInputs().size());
   SmallVector<unsigned> dims = walkedBy(op, map);
