@@ -212,7 +212,10 @@ llvm::Error Compilation::lowerToScheduled() {
         mlir::norm::buildSchedulePipeline(pm, pipelineOptions);
       }))
     return error;
-  signature.equals = findEqualExtents(entry);
+  mlir::FailureOr<ExtentFacts> facts = findExtentFacts(entry);
+  if (failed(facts))
+    return diagnostics.takeError("the extents contradict each other");
+  signature.extents = std::move(*facts);
   return llvm::Error::success();
 }
 

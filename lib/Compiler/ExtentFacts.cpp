@@ -106,33 +106,82 @@ static void joinOp(ExtentClasses &classes, Operation *op) {
                    classes.axis(cast.getSource(), axis));
 }
 
+namespace {
+/// The sizes of classes, from the types of all tensors that are in one.
+class KnownSizes {
+public:
+  explicit KnownSizes(ExtentClasses &classes) : classes(classes) {}
+  LogicalResult enter(func::FuncOp function);
+  int64_t get(Value value, unsigned axis) {
+    auto known = sizes.find(classes.find(classes.axis(value, axis)));
+    return known == sizes.end() ? ShapedType::kDynamic : known->second;
+  }
+
+private:
+  LogicalResult enter(Value value);
+
+  ExtentClasses &classes;
+  llvm::DenseMap<unsigned, int64_t> sizes;
+};
+} // namespace
+
+LogicalResult KnownSizes::enter(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return success();
+  for (auto [axis, extent] : llvm::enumerate(type.getShape())) {
+    if (ShapedType::isDynamic(extent))
+      continue;
+    auto [entry, isNew] =
+        sizes.try_emplace(classes.find(classes.axis(value, axis)), extent);
+    if (!isNew && entry->second != extent)
+      return emitError(value.getLoc())
+             << "expects extent " << entry->second << " of axis " << axis
+             << ", as of what is computed with it, but got " << type;
+  }
+  return success();
+}
+
+LogicalResult KnownSizes::enter(func::FuncOp function) {
+  for (BlockArgument argument : function.getArguments())
+    if (failed(enter(argument)))
+      return failure();
+  for (Operation &op : function.getBody().front())
+    for (Value result : op.getResults())
+      if (failed(enter(result)))
+        return failure();
+  return success();
+}
+
 namespace norm {
 
-std::vector<ExtentSources> findEqualExtents(func::FuncOp function) {
+FailureOr<ExtentFacts> findExtentFacts(func::FuncOp function) {
   ExtentClasses classes;
   function.walk([&](Operation *op) { joinOp(classes, op); });
+  KnownSizes sizes(classes);
+  if (failed(sizes.enter(function)))
+    return failure();
 
   SmallVector<Value> values(function.getArguments());
   llvm::append_range(values,
                      function.getBody().front().getTerminator()->getOperands());
   llvm::DenseMap<unsigned, BufferDim> firsts;
-  std::vector<ExtentSources> result(values.size());
+  ExtentFacts facts;
   for (auto [index, value] : llvm::enumerate(values)) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type)
-      continue;
+    ExtentSources &equals = facts.equals.emplace_back();
+    llvm::SmallVector<int64_t> &shape = facts.shapes.emplace_back();
     // Found first, then entered: an argument's own axes aren't earlier ones.
-    for (auto [axis, extent] : llvm::enumerate(type.getShape())) {
+    for (int64_t axis = 0; axis < rankOf(value); ++axis) {
+      shape.push_back(sizes.get(value, axis));
       auto first = firsts.find(classes.find(classes.axis(value, axis)));
-      bool known = ShapedType::isDynamic(extent) && first != firsts.end();
-      result[index].push_back(known ? std::optional(first->second)
-                                    : std::nullopt);
+      bool known = ShapedType::isDynamic(shape.back()) && first != firsts.end();
+      equals.push_back(known ? std::optional(first->second) : std::nullopt);
     }
-    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+    for (int64_t axis = 0; axis < rankOf(value); ++axis)
       firsts.try_emplace(classes.find(classes.axis(value, axis)),
                          BufferDim{unsigned(index), unsigned(axis)});
   }
-  return result;
+  return facts;
 }
 
 } // namespace norm

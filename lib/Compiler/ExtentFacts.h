@@ -17,10 +17,19 @@ namespace norm {
 /// For each extent of a tensor, where it's known from.
 using ExtentSources = std::vector<std::optional<BufferDim>>;
 
-/// For each argument and then each result of a function of programs on tensors,
-/// for each dynamic extent, the dimension of an earlier argument or result that
-/// it equals; none for static extents and where nothing is known.
-std::vector<ExtentSources> findEqualExtents(mlir::func::FuncOp function);
+/// What a function of programs on tensors tells of the extents of its arguments
+/// and then its results, in order. Empty for what is no tensor.
+struct ExtentFacts {
+  /// For each extent the dimension of an earlier argument or result that it
+  /// equals; none for known extents and where nothing is known.
+  std::vector<ExtentSources> equals;
+  /// For each extent its size, also where only another tensor's type tells it;
+  /// ShapedType::kDynamic where it isn't known.
+  std::vector<llvm::SmallVector<int64_t>> shapes;
+};
+
+/// Fails with a diagnostic where an extent would have two sizes.
+mlir::FailureOr<ExtentFacts> findExtentFacts(mlir::func::FuncOp function);
 
 } // namespace norm
 

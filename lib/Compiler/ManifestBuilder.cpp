@@ -116,8 +116,11 @@ LogicalResult ManifestBuilder::addArgument(BlockArgument value) {
                           llvm::is_contained(strides, ShapedType::kDynamic);
     if (index >= signature.numArguments)
       argument.role = ArgumentRole::Output;
-    if (index < signature.equals.size())
-      argument.equals = signature.equals[index];
+    if (index < signature.extents.equals.size()) {
+      argument.equals = signature.extents.equals[index];
+      argument.shape.assign(signature.extents.shapes[index].begin(),
+                            signature.extents.shapes[index].end());
+    }
     if (llvm::none_of(argument.equals,
                       [](const auto &dim) { return dim.has_value(); }))
       argument.equals.clear();

@@ -18,8 +18,7 @@ namespace norm {
 struct EntrySignature {
   std::vector<std::string> names; ///< of the arguments, then of the results
   unsigned numArguments = 0;
-  /// See `findEqualExtents`.
-  std::vector<ExtentSources> equals;
+  ExtentFacts extents;
 };
 
 /// Fills the arguments, temporaries and kernels of `manifest` from the launches

@@ -9,6 +9,7 @@
 #include "norm/Runtime/Npy.h"
 #include "norm/Runtime/Workers.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 
 using namespace norm;
 using namespace norm::tools;
@@ -175,6 +176,15 @@ llvm::Error DataMaker::makeGiven(unsigned index, const DataSpec &spec) {
                 scalar ? "expects a number but got a tensor"
                        : "expects a tensor but got a number");
   if (scalar) {
+    // An integer is neither rounded nor wrapped.
+    if (!isFloat(argument.dtype) &&
+        roundTo(argument.dtype, spec.value) != spec.value) {
+      std::string text;
+      llvm::raw_string_ostream(text) << llvm::format("%.12g", spec.value);
+      return fail(manifest, index,
+                  "expects a number of type " + name(argument.dtype) +
+                      " but got " + text);
+    }
     value.scalar = spec.value;
     return llvm::Error::success();
   }
