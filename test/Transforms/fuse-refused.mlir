@@ -143,7 +143,7 @@ func.func @destination(%x: tensor<8xf32>, %e: tensor<8xf32>) -> tensor<8xf32> {
   }
   // expected-remark@+1 {{not fused with producer 'first': its result is a destination here}}
   %t = norm.generic (i) ins(%p = %x[i] : tensor<8xf32>) outs(%o = %a[i] : tensor<8xf32>) {
-    %s = arith.addf %p, %o : f32
+    %s = arith.addf %p, %p : f32
     norm.yield %s : f32
   }
   return %t : tensor<8xf32>

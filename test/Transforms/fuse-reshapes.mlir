@@ -311,7 +311,7 @@ func.func @destination(%x: tensor<32xf32>, %e: tensor<32xf32>, %z: tensor<4x8xf3
   %s = tensor.expand_shape %a [[0, 1]] output_shape [4, 8] : tensor<32xf32> into tensor<4x8xf32>
   // expected-remark@+1 {{its result is a destination here}}
   %t = norm.generic (i, j) ins(%p = %z[i, j] : tensor<4x8xf32>) outs(%o = %s[i, j] : tensor<4x8xf32>) {
-    %q = arith.addf %p, %o : f32
+    %q = arith.addf %p, %p : f32
     norm.yield %q : f32
   }
   return %t : tensor<4x8xf32>

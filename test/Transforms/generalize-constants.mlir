@@ -30,11 +30,13 @@ func.func @operand(%x: tensor<4x31xf32>) -> tensor<4x31xf32> {
   return %y : tensor<4x31xf32>
 }
 
-// The same for the previous content of an output.
+// The same for the previous content of an output, which becomes an input.
 // CHECK-LABEL: func.func @initial
 // CHECK: %[[SPLAT:.*]] = norm.generic
 // CHECK: norm.generic
-// CHECK: outs(%{{.*}} = %[[SPLAT]][row, col]
+// CHECK-NEXT: ins(%[[X:.*]] = %arg0[row, col] : tensor<4x31xf32>, %[[C:.*]] = %[[SPLAT]][row, col] : tensor<4x31xf32>)
+// CHECK-NEXT: outs(%{{.*}} = %{{.*}}[row, col] : tensor<4x31xf32>) {
+// CHECK-NEXT: arith.addf %[[C]], %[[X]]
 func.func @initial(%x: tensor<4x31xf32>) -> tensor<4x31xf32> {
   %c = arith.constant dense<3.0> : tensor<4x31xf32>
   %y = norm.generic (row, col)

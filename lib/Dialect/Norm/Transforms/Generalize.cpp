@@ -97,6 +97,38 @@ static void simplifyDims(RewriterBase &rewriter, DimSizes &sizes,
   }
 }
 
+/// Has a program read the previous content of its outputs as inputs. Arguments
+/// aren't written, so each output needs a destination of its own in any case.
+static void readOutputsAsInputs(RewriterBase &rewriter, DimSizes &sizes,
+                                GenericOp program) {
+  for (unsigned i = 0, e = program.getOutputs().size(); i != e; ++i) {
+    unsigned numInputs = program.getInputs().size();
+    Value content = program.getOutputs()[i];
+    auto type = dyn_cast<RankedTensorType>(content.getType());
+    BlockArgument element = program.getBlock()->getArgument(numInputs + i);
+    if (!type || element.use_empty() ||
+        content.getDefiningOp<tensor::EmptyOp>())
+      continue;
+    rewriter.setInsertionPoint(program);
+    Location loc = program.getLoc();
+    SmallVector<Value> extents;
+    for (int64_t axis = 0; axis < type.getRank(); ++axis)
+      if (type.isDynamicDim(axis))
+        extents.push_back(sizes.get(loc, content, axis));
+    Value empty = tensor::EmptyOp::create(rewriter, loc, type, extents);
+    SmallVector<Attribute> maps(program.getIndexingMaps().getValue());
+    maps.insert(maps.begin() + numInputs, maps[numInputs + i]);
+    rewriter.modifyOpInPlace(program, [&] {
+      program.getOutputsMutable()[i].set(empty);
+      program.getInputsMutable().append(content);
+      program.setIndexingMapsAttr(rewriter.getArrayAttr(maps));
+      Value read = program.getBlock()->insertArgument(
+          numInputs, element.getType(), element.getLoc());
+      element.replaceAllUsesWith(read);
+    });
+  }
+}
+
 void NormGeneralizePass::runOnOperation() {
   Operation *root = getOperation();
   IRRewriter rewriter(&getContext());
@@ -105,6 +137,8 @@ void NormGeneralizePass::runOnOperation() {
   for (Operation *op : collectOps(root)) {
     if (isSplatOp(op))
       splats.push_back(op);
+    else if (auto program = dyn_cast<GenericOp>(op))
+      readOutputsAsInputs(rewriter, sizes, program);
     else
       generalize(rewriter, sizes, op);
   }

@@ -28,7 +28,8 @@ def NormGeneralizePass : Pass<"norm-generalize"> {
     else uses it. Of a constant of at most 16 values the body chooses by
     position; one of at most 256 is written by a program of its own. Transposes
     and broadcasts are maps. Destinations are `tensor.empty`, of sizes read from
-    arguments rather than from intermediates.
+    arguments rather than from intermediates. A `norm.generic` of the input that
+    reads the previous content of an output reads it as an input instead.
 
     Example:
 
