@@ -143,7 +143,8 @@ def data_options(code):
     for index, (name, shape, scalar) in enumerate(
             re.findall(r"(%\w+): (?:tensor<([^<>]*)>|(\w+))", arguments)):
         if scalar:
-            options += ["--arg", f"{index}=0.5"]
+            number = "0.5" if "f" in scalar else "7"
+            options += ["--arg", f"{index}={number}"]
             continue
         extents = shape.split("x")[:-1]
         # A mask has the last dims of the scores, not the leading one.
