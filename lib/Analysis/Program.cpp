@@ -52,11 +52,11 @@ static AffineMap leadingMap(GenericOp op) {
 }
 
 /// How many trailing dims are columns where no reduction tells: the fewest with
-/// which every operand has all dims, all row dims or all column dims; 0 if there
-/// is no such number.
+/// which every operand has all dims, all row dims or, of inputs, all column
+/// dims; 0 if there is no such number.
 static unsigned countColumnDims(GenericOp op) {
   unsigned numDims = op.getNumDims();
-  auto fits = [&](AffineMap map, unsigned columns) {
+  auto fits = [&](AffineMap map, unsigned columns, bool isInput) {
     unsigned rank = map.getNumResults();
     auto isRange = [&](unsigned begin, unsigned end) {
       if (rank != end - begin)
@@ -67,12 +67,13 @@ static unsigned countColumnDims(GenericOp op) {
       return true;
     };
     return isRange(0, numDims) || isRange(0, numDims - columns) ||
-           isRange(numDims - columns, numDims);
+           (isInput && isRange(numDims - columns, numDims));
   };
   for (unsigned columns = 1; columns <= numDims; ++columns)
     if (llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
           return !isa<ShapedType>(operand.get().getType()) ||
-                 fits(op.getMatchingIndexingMap(&operand), columns);
+                 fits(op.getMatchingIndexingMap(&operand), columns,
+                      operand.getOperandNumber() < op.getInputs().size());
         }))
       return columns;
   return 0;

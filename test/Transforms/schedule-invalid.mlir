@@ -22,13 +22,15 @@ func.func @other_dims(%x: memref<?x4x8xf32>, %r: memref<?xf32>) {
 
 // -----
 
-func.func @column_output(%x: memref<8x16xf32>, %w: memref<16xf32>) {
+func.func @column_output(%x: memref<8x16xf32>, %w: memref<16xf32>,
+                         %r: memref<8xf32>) {
   // expected-error@+1 {{'norm.generic' op expects output #0 of a kernel to have row dim 'row'}}
   norm.generic (row, col)
       ins(%v = %x[row, col] : memref<8x16xf32>)
-      outs(%o = %w[col] : memref<16xf32>) {
+      outs(%o = %w[col] : memref<16xf32>, %p = %r[row] : memref<8xf32>) {
     %n = arith.negf %o : f32
-    norm.yield %n : f32
+    %s = norm.reduce add %v over [col] : f32
+    norm.yield %n, %s : f32, f32
   }
   return
 }
