@@ -55,9 +55,9 @@ static LogicalResult expandAxes(BufferTrace &trace,
         part.dims = from.dims;
         part.factor = from.factor;
       } else if (type.isDynamicDim(axis)) {
-        return expand.emitError(
-                   "expects static extents of the parts of a dim but got ")
-               << expand.getSrc().getType() << " as " << type;
+        return expand.emitError("expects static extents of the parts of axis ")
+               << number << " but got " << expand.getSrc().getType() << " as "
+               << type;
       } else {
         part.factor = type.getDimSize(axis);
         inner *= part.factor;

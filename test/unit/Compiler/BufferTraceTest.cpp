@@ -134,7 +134,7 @@ TEST_F(BufferTraceTest, DynamicPartsAreRefused) {
           : memref<?xf16> into memref<32x?xf16>
       return %0 : memref<32x?xf16>
     })")));
-  EXPECT_EQ(message, "expects static extents of the parts of a dim but got "
+  EXPECT_EQ(message, "expects static extents of the parts of axis 0 but got "
                      "'memref<?xf16>' as 'memref<32x?xf16>'");
 }
 
