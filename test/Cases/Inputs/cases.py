@@ -160,7 +160,7 @@ def norm_program(op, columns, x, y=None, scale=None, bias=None, offset=None,
     if stats:
         operands += f" stats({', '.join(stats)})"
     operands += " axes = [1]"
-    if op != "softmax":
+    if op not in ("softmax", "log_softmax"):
         operands += f" eps = {eps:e}"
     statistic = kind(arithmetic or
                      ("f64" if "f64" in (x, y, scale, bias) else "f32"), rows)
@@ -178,6 +178,45 @@ def norm_program(op, columns, x, y=None, scale=None, bias=None, offset=None,
     returned = ", ".join(t for _, t in results)
     return (f"func.func @f({signature}) -> ({returned}) {{\n{body}"
             f"  return {', '.join(n for n, _ in results)} : {returned}\n}}\n")
+
+
+def channel_program(op, shape, axis, dtype, scale=None, bias=None, groups=None,
+                    running=False, training=False, stats=(), eps=1e-5,
+                    attributes=""):
+    """func @f(x [, scale] [, bias] [, mean, var]) -> (y [, mean', var'] [,
+    stats]) of an op over channels along `axis` of `shape`, whose extent is
+    static. `attributes` are those of x and y."""
+    channels = kind("f32", shape[axis])
+    arguments, types = [f"%x: {kind(dtype, *shape)}{attributes}"], []
+    operands = ""
+    for name, short, given in (("scale", "w", scale), ("bias", "b", bias)):
+        if given:
+            arguments.append(f"%{short}: {kind(given, shape[axis])}")
+            types.append(kind(given, shape[axis]))
+            operands += f" {name}(%{short})"
+    if running:
+        arguments += [f"%m: {channels}", f"%v: {channels}"]
+        types += [channels] * 2
+        operands += " running(%m, %v)"
+    if stats:
+        operands += f" stats({', '.join(stats)})"
+    if groups:
+        operands += f" groups = {groups}"
+    operands += f" channel_axis = {axis} eps = {eps:e}"
+    if training:
+        operands += " training" + (" momentum = 0.1" if running else "")
+    statistic = (channels if op == "batch_norm" else
+                 kind("f32", shape[0], groups or shape[axis]))
+    results = [kind(dtype, *shape)]
+    results += [channels] * (2 if running and training else 0)
+    results += [statistic] * len(stats)
+    names = [f"%r{i}" for i in range(len(results))]
+    returned = [results[0] + attributes] + results[1:]
+    types = ", ".join([kind(dtype, *shape)] + types)
+    return (f"func.func @f({', '.join(arguments)}) -> ({', '.join(returned)}) "
+            f"{{\n  {', '.join(names)} = norm.{op} %x{operands} : {types} -> "
+            f"{', '.join(results)}\n  return {', '.join(names)} : "
+            f"{', '.join(results)}\n}}\n")
 
 
 # --- Runs -------------------------------------------------------------------
