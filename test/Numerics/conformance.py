@@ -19,16 +19,17 @@ import argparse
 import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from conformance_cells import OPS, REASONS, TYPES, all_cells, program
+from conformance_cells import (OPS, REASONS, TYPES, all_cells, program,
+                               target_cells)
 from conformance_table import compare, render
 
 GROUP = 24  # kernels of one function
-TARGET = "sm_90"
 
 
 class Runner:
@@ -51,7 +52,7 @@ class Runner:
             kinds.append("bits")
             command += ["--bits=host"]
         if self.device == "emulated":
-            command += [f"--target={TARGET}"]
+            command += [f"--target={cells[0].target or 'sm_90'}"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0:
             said = (f"exit status {done.returncode}\n{done.stdout}{done.stderr}"
@@ -73,12 +74,9 @@ class Runner:
         error, = self.run([cell], name)
         if isinstance(error, float):
             return f"expects a refusal by {cell.reason} but it ran"
-        wanted = "error: " + REASONS[cell.reason][0]
-        op = f"error: 'norm.{cell.op.op}' op " + REASONS[cell.reason][0]
-        if error.startswith("exit status 1\n") and (wanted in error
-                                                    or op in error):
-            return cell.reason
-        return error
+        wanted = r"^exit status 1\n.*error: .*" + re.escape(
+            REASONS[cell.reason][0])
+        return cell.reason if re.match(wanted, error) else error
 
     def run_group(self, cells, name):
         """As `run`; where the function isn't right, each cell alone."""
@@ -93,8 +91,10 @@ class Runner:
 
 def run_all(tool, device, cells):
     """Errors, labels or what went wrong, by the key of the cell."""
-    right = [cell for cell in cells if not cell.reason]
-    groups = [right[i:i + GROUP] for i in range(0, len(right), GROUP)]
+    groups = []
+    for target in {cell.target: None for cell in cells}:
+        right = [c for c in cells if not c.reason and c.target == target]
+        groups += [right[i:i + GROUP] for i in range(0, len(right), GROUP)]
     groups += [[cell] for cell in cells if cell.reason]
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(tool, device, folder)
@@ -130,8 +130,14 @@ def main():
     cells = list(chosen(options.share, options.ops))
     devices = [options.device] if options.device else ["host", "emulated"]
     columns, failures = {}, 0
+    if not options.device and not options.ops:
+        devices.append("targets")
     for device in devices:
-        values = run_all(options.tool, device, cells)
+        if device == "targets":
+            cells += target_cells()
+            values = run_all(options.tool, "emulated", target_cells())
+        else:
+            values = run_all(options.tool, device, cells)
         for key, value in values.items():
             if isinstance(value, str) and value not in REASONS:
                 failures += 1

@@ -108,9 +108,11 @@ REASONS = {
               "Without an axis of space each row is one element."),
     "CH-C2": ("expects 'channel_axis' from 1 to 3 but got 0",
               "Axis 0 is that of the samples."),
-    "DYNAMIC-C": ("expects static extents of the parts of a dim",
+    "DYNAMIC-C": ("expects static extents of the parts of axis 1",
                   "Groups of channels are dims of their own, and how many channels"
                   " are in one has to be known."),
+    "SM-89": ("needs sm_89 or newer but target is sm_80",
+              "These GPUs have no conversions of 8-bit floats."),
 }
 EPS = " eps = 1.0e-5"
 OPS = [
@@ -160,6 +162,7 @@ class Cell:
     op: Op
     types: tuple
     layout: Layout
+    target: str = ""  # if it isn't sm_90
     prefix: str = "a"
     arguments: list = field(default_factory=list)
     results: list = field(default_factory=list)
@@ -167,12 +170,16 @@ class Cell:
 
     @property
     def key(self):
+        if self.target:
+            return f"{ON_TARGETS} | {type_name(self.types)} | {self.target}"
         return f"{self.op.name} | {type_name(self.types)} | {self.layout.name}"
 
     @property
     def reason(self):
         """The label in REASONS if the program is to be refused."""
         axes, name = self.layout.axes, self.op.op
+        if self.target == "sm_80" and any(t.startswith("f8") for t in self.types):
+            return "SM-89"
         if "causal" in self.op.attributes and (len(axes) > 1 or axes[0] == 0):
             return "CAUSAL-C2"
         if "lengths" in self.op.operands:
@@ -365,6 +372,17 @@ def program(cells):
     text = (f"func.func @f({', '.join(arguments)}) -> ({heads}) {{\n{lines}\n"
             f"  return {names} : {kinds}\n}}\n")
     return text, options, owner
+
+
+# The types on other targets than sm_90, emulated, by the first layout of one op.
+TARGETS = ["sm_80", "sm_89", "sm_100", "sm_120"]
+OP_ON_TARGETS = OPS[2]
+ON_TARGETS = f"{OP_ON_TARGETS.name} on other targets"
+
+
+def target_cells():
+    return [Cell(OP_ON_TARGETS, types, AXES_LAYOUTS[0], target)
+            for target in TARGETS for types in TYPES]
 
 
 def all_cells():

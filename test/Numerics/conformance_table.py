@@ -4,11 +4,13 @@
 
 import re
 
-from conformance_cells import (AXES_LAYOUTS, CHANNEL_LAYOUTS, OPS, REASONS, TYPES,
-                               Cell, type_name)
+from conformance_cells import (AXES_LAYOUTS, CHANNEL_LAYOUTS, ON_TARGETS, OPS,
+                               REASONS, TARGETS, TYPES, Cell, target_cells,
+                               type_name)
 
 NOT_RUN = "–"
-TARGETS = ["host", "emulated", "cuda"]
+DEVICES = ["host", "emulated", "cuda"]
+ENTRIES = re.compile(rf"(\d+\.\d = [={NOT_RUN}]|=)$")
 
 HEAD = """\
 <!--
@@ -27,7 +29,7 @@ sm_90.
 
 | entry | meaning |
 |---|---|
-| a number | On the host every element of every result is within its bound of the float64 reference ([Numerics.md](Numerics.md#bounds)). The number is the largest error in units of the last place of the result's type, at the expected value: next to 0 that unit is tiny, and a harmless error is many of them. 0.0: each result is the number of its type that is nearest. |
+| a number | On the host every element of every result is within its bound of the float64 reference ([Numerics.md](Numerics.md#bounds)). The number is the largest error in units of the last place of the result's type, at the expected value: next to 0 that unit is tiny, and a harmless error is many of them. 0.0: all are the reference's, rounded to that type. In f64 the reference's own error counts as well. |
 | = | On this target, too, every element is within its bound, and all have the bits of the host's. |
 | a label | The compiler refuses the program, with the diagnostic given under [Refused](#refused). |
 | – | Not run on this target: {not_run}. |
@@ -70,7 +72,9 @@ def entry(columns, target, key):
 
 def cell_text(columns, cell):
     """The entries of the targets; one label where all of them refuse."""
-    entries = [entry(columns, target, cell.key) for target in TARGETS]
+    if cell.target:
+        return entry(columns, "targets", cell.key)
+    entries = [entry(columns, device, cell.key) for device in DEVICES]
     if cell.reason and all(e in (cell.reason, NOT_RUN) for e in entries):
         return cell.reason
     return " ".join(entries)
@@ -96,6 +100,13 @@ def render(columns):
             row = [cell_text(columns, Cell(op, types, layout))
                    for layout in op.layouts()]
             parts.append(f"| {type_name(types)} | {' | '.join(row)} |\n")
+    parts.append(f"\n### {ON_TARGETS}\n\nEmulated; the layout is the first one.\n"
+                 f"\n| types | {' | '.join(TARGETS)} |\n"
+                 f"|---|{'---|' * len(TARGETS)}\n")
+    on_targets = target_cells()
+    for types in TYPES:
+        row = [cell_text(columns, c) for c in on_targets if c.types == types]
+        parts.append(f"| {type_name(types)} | {' | '.join(row)} |\n")
     return "".join(parts)
 
 
@@ -117,25 +128,35 @@ def parse(text):
 
 def compare(there, columns, cells):
     """Prints each of `cells` whose outcome isn't what the document says, for the
-    targets in `columns`, and whatever else of the document isn't as written now;
-    returns how many. Sizes of errors don't count."""
-    def statuses(text):
+    targets in `columns`, and whatever else of the document isn't as written now or
+    has no result; returns how many. Sizes of errors don't count."""
+    def statuses(cell, text):
+        """By device; one entry is for all of them."""
         entries = text.split(" ")
+        devices = ["targets"] if cell.target else DEVICES
         if len(entries) == 1:
-            entries = entries * len(TARGETS)
-        return [re.sub(r"^\d+\.\d$", "right", e) for e in entries]
+            entries = entries * len(devices)
+        entries = [re.sub(r"^\d+\.\d$", "right", e) for e in entries]
+        return dict(zip(devices, entries))
 
-    differences = 0
+    differences = []
     written = parse(there)
     for cell in cells:
-        got = statuses(cell_text(columns, cell))
-        wanted = statuses(written.pop(cell.key, ""))
-        for target, g, w in zip(TARGETS, got, wanted):
-            if target in columns and g != w:
-                differences += 1
-                print(f"DIFFERS {target}: {cell.key}: expects '{w}' but got '{g}'")
-    shape = re.compile(r"^(\| [^|]* )\|.*$|^\| – \|.*$", re.M)
+        got = statuses(cell, cell_text(columns, cell))
+        wanted = statuses(cell, written.get(cell.key, ""))
+        for device, what in got.items():
+            if device in columns and what != wanted.get(device):
+                differences.append(f"{device}: {cell.key}: expects "
+                                   f"'{wanted.get(device)}' but got '{what}'")
+    differences += [f"{key}: expects a result or a reason but got '{text}'"
+                    for key, text in written.items()
+                    if text not in REASONS and not ENTRIES.match(text)]
+    if written.keys() != parse(render(columns)).keys():
+        differences.append("other ops, types, layouts or targets")
+    # All but the rows of tables, of which the first column counts.
+    shape = re.compile(r"^(\| [^|]* )\|.*$", re.M)
     if shape.sub(r"\1", there) != shape.sub(r"\1", render(columns)):
-        differences += 1
-        print("DIFFERS: the document has other ops, types, layouts or text")
-    return differences
+        differences.append("other text")
+    for difference in differences:
+        print(f"DIFFERS {difference}")
+    return len(differences)
