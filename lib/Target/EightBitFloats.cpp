@@ -42,6 +42,11 @@ struct Format {
 } // namespace
 
 static constexpr int64_t kNaNCode = 0x7f;
+
+/// A GPU converts pairs, each by ops of its own, of which no vector may need
+/// very many.
+static constexpr int64_t kMaxGPUElements = 1024;
+
 static constexpr Format kE4M3FN{3, 7, 464.0, false, kNaNCode, "e4m3x2"};
 static constexpr Format kE5M2{2, 15, 61440.0, true, 0x7c, "e5m2x2"};
 
@@ -332,6 +337,9 @@ LogicalResult Expander::checkTarget(Operation *op, Type type, StringRef role) {
     return op->emitError() << "expects a scalar or a vector of one static dim "
                               "to convert but got "
                            << type;
+  if (gpu && vector && vector.getNumElements() > kMaxGPUElements)
+    return op->emitError() << "expects at most " << kMaxGPUElements
+                           << " elements to convert by pairs but got " << type;
   bool isE4M3 = isa<Float8E4M3FNType>(getElementTypeOrSelf(type));
   if (llvm::Error error = ::norm::checkDType(isE4M3 ? ::norm::DType::F8E4M3FN
                                                     : ::norm::DType::F8E5M2,

@@ -65,6 +65,15 @@ func.func @argument(%x: f32, %y: f8E5M2) -> f32 {
 
 // -----
 
+func.func @pairs(%x: vector<1073741824xi8>) -> vector<1073741824xf32> {
+  %0 = arith.bitcast %x : vector<1073741824xi8> to vector<1073741824xf8E5M2>
+  // expected-error@+1 {{expects at most 1024 elements to convert by pairs but got 'vector<1073741824xf8E5M2>'}}
+  %1 = arith.extf %0 : vector<1073741824xf8E5M2> to vector<1073741824xf32>
+  return %1 : vector<1073741824xf32>
+}
+
+// -----
+
 func.func @matrix(%x: vector<2x4xf32>) -> vector<2x4xi8> {
   // expected-error@+1 {{expects a scalar or a vector of one static dim to convert but got 'vector<2x4xf8E4M3FN>'}}
   %0 = arith.truncf %x : vector<2x4xf32> to vector<2x4xf8E4M3FN>
