@@ -104,10 +104,10 @@ Value GPUAcross::emitLoad(LoadOp op, const Chunk &chunk) {
     Value base = basePointer(buffer, walkedDims);
     return loadNeighbours(buffer, base, position, type, Value());
   };
-  Value condition = chunk.isClamped ? Value() : chunk.valid;
-  // The last positions, which threads without any compute again, are being
-  // written.
-  if (mayBeWritten(op.getSource()))
+  // What threads without a position or leaf compute again is being written.
+  bool isShared = mayBeWritten(op.getSource());
+  Value condition = chunk.isClamped && !isShared ? Value() : chunk.valid;
+  if (isShared)
     condition = condition ? arith::AndIOp::create(b, loc, condition, isValid)
                                 .getResult()
                           : isValid;
@@ -266,15 +266,21 @@ GPUAcross::States GPUAcross::vectors(States states) {
 
 FailureOr<GPUAcross::States> GPUAcross::reduceLeaf(PhaseOp phase, Value first,
                                                    int64_t offset,
-                                                   bool isChecked) {
+                                                   bool isChecked,
+                                                   Value isLeaf) {
   SmallVector<States> elements;
   for (int64_t i = 0; i < plan.leaf; ++i) {
     Chunk chunk = columnChunk(first, offset + i, isChecked);
+    // Without the leaf, its state is passed over, but nothing is stored.
+    if (isLeaf) {
+      chunk.valid = isLeaf;
+      chunk.isClamped = true;
+    }
     FailureOr<SmallVector<Value>> values = lowerChunk(phase, chunk);
     if (failed(values))
       return failure();
     Value mask;
-    if (chunk.valid)
+    if (isChecked)
       mask = vector::BroadcastOp::create(b, loc, vectorOf(b.getI1Type()),
                                          chunk.valid);
     States lifted;
@@ -313,7 +319,7 @@ GPUAcross::reduceHeld(PhaseOp phase, Value slice, int64_t block) {
   for (int64_t number = 0; number < heldLeaves(); ++number) {
     Value isLeaf;
     Value at = heldLeaf(first, count, number, isLeaf);
-    FailureOr<States> leaf = reduceLeaf(phase, at, 0, false);
+    FailureOr<States> leaf = reduceLeaf(phase, at, 0, false, isLeaf);
     if (failed(leaf))
       return failure();
     for (auto [i, partial] : llvm::enumerate(phase.getPartials())) {
@@ -447,7 +453,7 @@ GPUAcross::reduceStreamed(PhaseOp phase, Value slice, int64_t block) {
       first, count, inits,
       [&](Value number, Value at, Value isLeaf,
           ValueRange carried) -> FailureOr<SmallVector<Value>> {
-        FailureOr<States> leaf = reduceLeaf(phase, at, 0, false);
+        FailureOr<States> leaf = reduceLeaf(phase, at, 0, false, isLeaf);
         if (failed(leaf))
           return failure();
         States before = withCounts(carried, number);
@@ -490,7 +496,7 @@ GPUAcross::reduceStreamed(PhaseOp phase, Value slice, int64_t block) {
     b.setInsertionPointToStart(condition.elseBlock());
     scf::YieldOp::create(b, loc, whole);
     b.setInsertionPointToStart(condition.thenBlock());
-    FailureOr<States> leaf = reduceLeaf(phase, at, 0, true);
+    FailureOr<States> leaf = reduceLeaf(phase, at, 0, true, Value());
     if (failed(leaf))
       return failure();
     SmallVector<Value> joined;

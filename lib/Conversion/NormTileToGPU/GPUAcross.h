@@ -85,9 +85,10 @@ private:
     return isChosen ? 4 : 1;
   }
   Chunk columnChunk(Value first, int64_t offset, bool isChecked);
-  /// Of a leaf at `first + offset`. `isChecked`: columns may lie beyond the end.
+  /// Of a leaf at `first + offset`. `isChecked`: columns may lie beyond the end;
+  /// `isLeaf`, if given: whether there is one, or it is computed again.
   FailureOr<States> reduceLeaf(norm_tile::PhaseOp phase, Value first,
-                               int64_t offset, bool isChecked);
+                               int64_t offset, bool isChecked, Value isLeaf);
   /// Runs a body for the leaves `number` from `first` on of a lane, several at a
   /// time so that their loads are in flight together; `isLeaf` says whether it
   /// has that one, `at` is a column that it has in any case. Values are carried
