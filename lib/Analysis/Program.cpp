@@ -489,15 +489,12 @@ FailureOr<OrderAttr> mlir::norm::naturalOrder(GenericOp program) {
   return OrderAttr::get(context, naturalLeaf(program, *columns), 1024, 0);
 }
 
-/// Neighbours in memory that a thread can take together, across memory: the
-/// positions' dims that follow each other in the leading operand.
-static int64_t runAcross(const Program &program) {
-  GenericOp generic = program.op;
-  SmallVector<unsigned> positions = program.rowDims;
-  if (program.order.getInner() > 1)
-    positions.push_back(program.columnDims.back());
-  SmallVector<unsigned> walked = walkedBy(generic, leadingMap(generic));
-  SmallVector<int64_t> extents = generic.getExtents();
+/// How many elements of `positions`, the last ones fastest, follow each other
+/// where a map puts them.
+static int64_t runOf(GenericOp op, AffineMap map,
+                     SmallVector<unsigned> positions) {
+  SmallVector<unsigned> walked = walkedBy(op, map);
+  SmallVector<int64_t> extents = op.getExtents();
   int64_t run = 1;
   while (!positions.empty() && !walked.empty() &&
          positions.back() == walked.back()) {
@@ -509,6 +506,30 @@ static int64_t runAcross(const Program &program) {
     walked.pop_back();
   }
   return run;
+}
+
+/// Neighbours in memory that a thread can take together, across memory: the
+/// positions' dims that follow each other in the leading operand.
+static int64_t runAcross(const Program &program) {
+  GenericOp generic = program.op;
+  int64_t inner = program.order.getInner();
+  SmallVector<unsigned> positions = program.rowDims;
+  if (inner > 1)
+    positions.push_back(program.columnDims.back());
+  int64_t run = runOf(generic, leadingMap(generic), positions);
+  if (run % inner == 0)
+    return run;
+  // The order may be that of values which lay otherwise before programs were
+  // fused: whole groups of inner columns are taken from another operand.
+  for (OpOperand &operand : generic->getOpOperands()) {
+    if (!isa<ShapedType>(operand.get().getType()))
+      continue;
+    int64_t other =
+        runOf(generic, generic.getMatchingIndexingMap(&operand), positions);
+    if (other % inner == 0)
+      return other;
+  }
+  return inner;
 }
 
 ::norm::ProgramFacts Program::facts() const {
