@@ -157,7 +157,8 @@ static int64_t slotBytesAcross(const Schedule &s, const ProgramFacts &facts) {
 
 /// Lets the CTAs of `tiles` hold what they read, if all of them can do so at
 /// once: in registers if that leaves enough of them, else in shared memory.
-static bool holdAcross(Schedule &s, const ProgramFacts &facts, int64_t tiles) {
+static bool holdAcross(Schedule &s, const ProgramFacts &facts,
+                       const TargetLimits &limits, int64_t tiles) {
   int64_t block = s.threads * s.rowsPerCta / s.vector;
   int64_t perSM =
       std::max<int64_t>(1, llvm::divideCeil(tiles * s.split, numSMs));
@@ -184,7 +185,8 @@ static bool holdAcross(Schedule &s, const ProgramFacts &facts, int64_t tiles) {
   if (isWholeAcross(facts.walked()))
     states.stateBytes -= facts.countBytes;
   int64_t all = shared + exchangeBytesAcross(s, states) + 1024;
-  if (stepsAcross(s, facts) > 128 || perSM * all > sharedPerSM)
+  if (stepsAcross(s, facts) > 128 || perSM * all > sharedPerSM ||
+      shared + exchangeBytesAcross(s, facts) > limits.sharedPerCta)
     return false;
   s.residency = Residency::Shared;
   s.maxRegisters = registers < 255 ? registers : 0;
@@ -222,7 +224,8 @@ static bool setPositions(Schedule &s, const ProgramFacts &facts,
 }
 
 /// Across memory on a GPU: the lanes of a row are threads.
-static Schedule chooseAcross(const ProgramFacts &facts) {
+static Schedule chooseAcross(const ProgramFacts &facts,
+                             const TargetLimits &limits) {
   Schedule schedule;
   schedule.prefetch = false;
   int64_t walked = facts.walked();
@@ -266,7 +269,7 @@ static Schedule chooseAcross(const ProgramFacts &facts) {
   int64_t tiles = llvm::divideCeil(facts.positions, schedule.rowsPerCta);
   Schedule held = schedule;
   for (held.split = slices; held.split >= 1; held.split /= 2)
-    if (holdAcross(held, facts, tiles))
+    if (holdAcross(held, facts, limits, tiles))
       return held;
   return schedule;
 }
@@ -322,7 +325,7 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   if (limits.isHost)
     return chooseHostSchedule(facts, limits);
   if (facts.inner)
-    return chooseAcross(facts);
+    return chooseAcross(facts, limits);
   Schedule schedule;
   if (facts.columns < 0) {
     schedule.threads =

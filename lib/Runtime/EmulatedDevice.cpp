@@ -275,7 +275,7 @@ llvm::Error EmulatedLaunch::runKernel(unsigned index) {
   // What a faulty kernel left undone follows from the fault.
   bool isFaulty = !findings.empty();
   Findings amounts;
-  moved.push_back(memory.leave(index, totals, amounts));
+  moved.push_back(memory.leave(launch, totals, amounts));
   if (!isFaulty)
     findings.merge(std::move(amounts));
   if (findings.empty())

@@ -214,10 +214,10 @@ std::string GlobalMemory::describe(const ParamRegion &param) const {
                                               : "the workspace";
 }
 
-KernelTraffic GlobalMemory::leave(unsigned index,
+KernelTraffic GlobalMemory::leave(const KernelLaunch &launch,
                                   llvm::ArrayRef<AccessBytes> totals,
                                   Findings &findings) const {
-  const Kernel &kernel = manifest.kernels[index];
+  const Kernel &kernel = manifest.kernels[launch.kernel];
   KernelTraffic traffic;
   auto text = [](uint64_t got, uint64_t all, std::string buffer) {
     return llvm::utostr(got) + " of the " + llvm::utostr(all) + " bytes of " +
@@ -236,8 +236,9 @@ KernelTraffic GlobalMemory::leave(unsigned index,
     uint64_t all = region.elementBytes();
     buffer.minimal = {reads ? all : 0, param.mayWrite ? all : 0};
     // Bytes that elements share are read once for all of them. A kernel with a
-    // grid of its own doesn't say that it reads all.
-    if (reads && !kernel.grid && !region.hasOverlap() &&
+    // grid of its own doesn't say that it reads all; rows without columns have
+    // no use for what has some of the column dims.
+    if (reads && !kernel.grid && launch.columns != 0 && !region.hasOverlap() &&
         buffer.distinct.read < all)
       findings.add(FindingKind::Traffic, Findings::kNoSite - 2 * param.buffer,
                    -1, -1, [&] {

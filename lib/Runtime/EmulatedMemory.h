@@ -117,7 +117,8 @@ public:
 
   /// Compares what the kernel did with what the manifest says; `totals` are
   /// the bytes of all accesses by parameter.
-  KernelTraffic leave(unsigned kernel, llvm::ArrayRef<AccessBytes> totals,
+  KernelTraffic leave(const KernelLaunch &launch,
+                      llvm::ArrayRef<AccessBytes> totals,
                       Findings &findings) const;
 
 private:

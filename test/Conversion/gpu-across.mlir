@@ -48,8 +48,8 @@ func.func @one_slice(%x: memref<64x64xf32>, %y: memref<64x64xf32>) {
 // -----
 
 // Four CTAs have one of four slices each, and hold it: they write their states
-// into the workspace, meet, and combine those of all in order. What was loaded
-// isn't loaded again.
+// into the workspace, meet, and combine those of all by halving, four threads for
+// each row. What was loaded isn't loaded again.
 
 // CHECK-LABEL: gpu.func @held_0(
 // CHECK-SAME:      %{{.*}}: !llvm.ptr<1> {llvm.noalias, llvm.readonly}, %{{.*}}: !llvm.ptr<1> {llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64, %[[WORKSPACE:[^:]*]]: !llvm.ptr<1>)
@@ -58,10 +58,11 @@ func.func @one_slice(%x: memref<64x64xf32>, %y: memref<64x64xf32>) {
 // CHECK-NOT:     llvm.load
 // CHECK:         llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
 // CHECK:         norm_tile.unit_barrier %[[COUNTER]], %{{.*}} phase 0 last : !llvm.ptr<1>
-// CHECK:         scf.for
-// CHECK-COUNT-4:   llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
-// CHECK-NOT:       llvm.load
+// CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
 // CHECK:         gpu.barrier
+// CHECK-NOT:     llvm.load
+// CHECK:         scf.if
+// CHECK-COUNT-4:   memref.load
 // CHECK-COUNT-8: llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xf32>, !llvm.ptr<1>
 
 // Where four CTAs can't run at once for each row, fewer take all slices again.
@@ -114,6 +115,9 @@ func.func @chosen_at_launch(%x: memref<512x64xf32>, %y: memref<512x64xf32>) {
 
 // CHECK-LABEL: gpu.func @alone_0(
 // CHECK-NOT:     norm_tile.unit_barrier
+// CHECK:         llvm.store %{{.*}} : f32, !llvm.ptr<1>
+// CHECK:         gpu.barrier
+// CHECK:         llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK-LABEL: func.func @alone(
 // CHECK:         counters = 8, workspace = 1024>
 func.func @alone(%x: memref<512x64xf32>, %y: memref<512x64xf32>) {
@@ -150,17 +154,17 @@ func.func @two(%x: memref<512x64xf32>, %y: memref<64xf32>) {
 // -----
 
 // Columns whose number is known at launch: so is the number of slices, at most
-// 128, and the last leaf of a lane may lack columns.
+// 256, and the last leaf of a lane may lack columns.
 
 // CHECK-LABEL: gpu.func @dynamic_0(
-// CHECK:         %[[LONGEST:.*]] = arith.constant 16384 : i64
+// CHECK:         %[[LONGEST:.*]] = arith.constant 32768 : i64
 // CHECK:         arith.cmpi uge, %{{.*}}, %[[LONGEST]] : i64
 // CHECK:         scf.for
 // CHECK:           scf.if
 // CHECK:             scf.if
 // CHECK:               llvm.load
 // CHECK-LABEL: func.func @dynamic(
-// CHECK:         split = 0, counters = 8, workspace = 16384>
+// CHECK:         split = 0, counters = 8, workspace = 32768>
 func.func @dynamic(%x: memref<?x64xf32>, %y: memref<?x64xf32>) {
   norm.generic (col, row) ins(%a = %x[col, row] : memref<?x64xf32>)
       outs(%o = %y[col, row] : memref<?x64xf32>) attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = stream, vector = 1, split = 0>} {

@@ -201,3 +201,13 @@ norm_tile.kernel @held(%x: memref<?x64xf32>)
     }
   }
 }
+
+// -----
+
+// expected-error@+1 {{'norm_tile.kernel' op expects at most 1073741824 columns but got 9223372036854775807}}
+norm_tile.kernel @columns_overflow(%r: memref<?xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [4294967296, 4294967296], axes = [[0, _, _]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
+  norm_tile.work (%row) {
+  }
+}

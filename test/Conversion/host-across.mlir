@@ -7,22 +7,21 @@
 
 // RUN: norm-opt %s --norm-schedule=target=host --norm-tile --convert-norm-tile-to-host --split-input-file | FileCheck %s
 
-// A vector of neighbouring rows; the states of its 16 lanes, and those of all
-// slices so far, are in memory.
+// A vector of neighbouring rows; the states of its 32 lanes, and those of the
+// slices, are in memory.
 
 // CHECK-LABEL: func.func @softmax_0(
-// CHECK:         %[[LANES:.*]] = memref.alloca() {alignment = 64 : i64} : memref<256xf32>
-// CHECK:         %[[TOTAL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16xf32>
+// CHECK:         %[[LANES:.*]] = memref.alloca() {alignment = 64 : i64} : memref<512xf32>
+// CHECK:         %[[SLICES:.*]] = memref.alloca() {alignment = 64 : i64} : memref<16xf32>
 // CHECK:         scf.for
-// CHECK:           vector.store %{{.*}}, %[[TOTAL]]
 // CHECK:           scf.for
+// CHECK:             vector.store %{{.*}}, %[[LANES]]
 // CHECK:             scf.for
 // CHECK-COUNT-4:       llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
 // CHECK:               vector.load %[[LANES]]
 // CHECK:               vector.store %{{.*}}, %[[LANES]]
-// CHECK:             vector.load %[[TOTAL]]
-// CHECK:             vector.store %{{.*}}, %[[TOTAL]]
-// CHECK:           vector.load %[[TOTAL]]
+// CHECK:             vector.store %{{.*}}, %[[SLICES]]
+// CHECK:           vector.load %[[SLICES]]
 // CHECK:           scf.for
 // CHECK:             scf.for
 // CHECK:               llvm.store %{{.*}} {alignment = 4 : i64} : vector<16xf32>, !llvm.ptr

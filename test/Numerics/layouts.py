@@ -53,9 +53,9 @@ class Case:
     def schedule(self, number):
         """One that the case allows, of many."""
         if self.inner == 0:
-            return ["threads=32,rows_per_cta=3,residency=stream",
-                    "threads=128,rows_per_cta=1,residency=stream"][number % 2]
-        threads = 1 << number % 5
+            return ["threads=64,rows_per_cta=3,residency=stream",
+                    "threads=256,rows_per_cta=1,residency=stream"][number % 2]
+        threads = 4 << number % 4
         rows = math.lcm(self.inner, 32 // threads)
         return (f"threads={threads},vector=1,rows_per_cta={rows},"
                 f"residency=stream,split={number % 2}")
@@ -300,6 +300,8 @@ def written_out():
     yield axes_case("layer_norm", [2, 65, 3, 8], [1], "f32", dynamic=(0, 2))
     yield axes_case("softmax", [0, 12], [0], "f32", params=False)
     yield axes_case("softmax", [12, 0], [0], "f32", dynamic=(0, 1))
+    yield axes_case("layer_norm", [12, 0], [0, 1], "f32", dynamic=(0,))
+    yield channel_case("group_norm", [2, 12, 0, 7], 1, 4, "f16")
     # Held in registers, by several CTAs.
     yield axes_case("softmax", [512, 32], [0], "f32")
     yield channel_case("group_norm", [1, 16, 16, 40], 3, 4, "f16")

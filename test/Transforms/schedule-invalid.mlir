@@ -226,10 +226,10 @@ func.func @across_vector(%x: memref<?x250xf32>) {
 // -----
 
 func.func @across_threads(%x: memref<?x256xf32>) {
-  // expected-error@+1 {{expects 'threads' to be a power of two from 1 to 16 but got 32}}
+  // expected-error@+1 {{expects 'threads' to be a power of two from 1 to 32 but got 64}}
   norm.generic (row, col)
       outs(%o = %x[row, col] : memref<?x256xf32>)
-      attributes {schedule = #norm.schedule<threads = 32, rows_per_cta = 32, residency = stream>} {
+      attributes {schedule = #norm.schedule<threads = 64, rows_per_cta = 16, residency = stream>} {
     %s = norm.reduce max %o over [row] : f32
     %d = arith.subf %o, %s : f32
     norm.yield %d : f32
@@ -281,20 +281,6 @@ func.func @across_groups(%x: memref<?x4x3xf32>) {
 
 // -----
 
-func.func @across_warps(%x: memref<?x256xf32>) {
-  // expected-error@+1 {{expects whole warps, up to 1024 threads, but got 16}}
-  norm.generic (row, col)
-      outs(%o = %x[row, col] : memref<?x256xf32>)
-      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 4, residency = stream>} {
-    %s = norm.reduce max %o over [row] : f32
-    %d = arith.subf %o, %s : f32
-    norm.yield %d : f32
-  }
-  return
-}
-
-// -----
-
 func.func @across_shared(%x: memref<?x1024xf32>) {
   // expected-error@+1 {{schedule needs 69632 bytes of static shared memory per CTA but sm_90 allows 49152}}
   norm.generic (row, col)
@@ -337,11 +323,11 @@ func.func @across_split(%x: memref<512x256xf32>) {
 
 // -----
 
-func.func @across_held_shared(%x: memref<512x256xf32>) {
-  // expected-error@+1 {{expects residency stream, or registers with a split and whole slices of static columns, but got shared}}
+func.func @across_held_in_shared(%x: memref<512x256xf32>) {
+  // expected-error@+1 {{schedule needs 266240 bytes of shared memory per CTA but sm_90 allows 232448}}
   norm.generic (row, col)
       outs(%o = %x[row, col] : memref<512x256xf32>)
-      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = shared>} {
+      attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 128, residency = shared>} {
     %s = norm.reduce max %o over [row] : f32
     %d = arith.subf %o, %s : f32
     norm.yield %d : f32
@@ -352,7 +338,7 @@ func.func @across_held_shared(%x: memref<512x256xf32>) {
 // -----
 
 func.func @across_held_dynamic(%x: memref<?x256xf32>) {
-  // expected-error@+1 {{expects residency stream, or registers with a split and whole slices of static columns, but got registers}}
+  // expected-error@+1 {{expects residency stream, or a split and whole leaves of static columns, but got registers}}
   norm.generic (row, col)
       outs(%o = %x[row, col] : memref<?x256xf32>)
       attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = registers>} {
@@ -366,7 +352,7 @@ func.func @across_held_dynamic(%x: memref<?x256xf32>) {
 // -----
 
 func.func @across_held_at_launch(%x: memref<512x256xf32>) {
-  // expected-error@+1 {{expects residency stream, or registers with a split and whole slices of static columns, but got registers}}
+  // expected-error@+1 {{expects residency stream, or a split and whole leaves of static columns, but got registers}}
   norm.generic (row, col)
       outs(%o = %x[row, col] : memref<512x256xf32>)
       attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = registers, split = 0>} {
@@ -380,7 +366,7 @@ func.func @across_held_at_launch(%x: memref<512x256xf32>) {
 // -----
 
 func.func @across_held_partial_slice(%x: memref<513x256xf32>) {
-  // expected-error@+1 {{expects residency stream, or registers with a split and whole slices of static columns, but got registers}}
+  // expected-error@+1 {{expects residency stream, or a split and whole leaves of static columns, but got registers}}
   norm.generic (row, col)
       outs(%o = %x[row, col] : memref<513x256xf32>)
       attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = registers>} {
@@ -394,7 +380,7 @@ func.func @across_held_partial_slice(%x: memref<513x256xf32>) {
 // -----
 
 func.func @across_chunks(%x: memref<2048x256xf32>) {
-  // expected-error@+1 {{schedule needs 512 chunks per thread in registers but at most 128 are allowed}}
+  // expected-error@+1 {{schedule needs 512 chunks per thread to be held but at most 128 are allowed}}
   norm.generic (row, col)
       outs(%o = %x[row, col] : memref<2048x256xf32>)
       attributes {schedule = #norm.schedule<threads = 4, rows_per_cta = 32, residency = registers>} {

@@ -12,7 +12,7 @@
 
 // CHECK-LABEL: norm_tile.kernel @softmax_0(
 // CHECK-SAME:      %[[X:.*]]: memref<64x256xf32>, %[[Y:.*]]: memref<64x256xf32>)
-// CHECK-SAME:      order = #norm.order<leaf = 4, lanes = 16, inner = 1>
+// CHECK-SAME:      order = #norm.order<leaf = 4, lanes = 32, inner = 1>
 // CHECK-SAME:      schedule = #norm.schedule<
 // CHECK-SAME:      vector = 4
 // CHECK-SAME:      space = #norm_tile.space<rows = [256], columns = [64], axes = {{\[\[}}1, 0], [1, 0]]>
@@ -27,7 +27,7 @@
 // CHECK:             norm_tile.store %{{.*}}, %[[Y]]
 
 // HOST-LABEL: norm_tile.kernel @softmax_0(
-// HOST-SAME:      order = #norm.order<leaf = 4, lanes = 16, inner = 1>
+// HOST-SAME:      order = #norm.order<leaf = 4, lanes = 32, inner = 1>
 // HOST-SAME:      schedule = #norm.schedule<threads = 1, rows_per_cta = 16, residency = stream, prefetch = false, vector = 16>
 // HOST:             norm_tile.load %{{.*}} -> vector<16xf32>
 func.func @softmax(%x: memref<64x256xf32>, %y: memref<64x256xf32>) {
@@ -48,7 +48,7 @@ func.func @softmax(%x: memref<64x256xf32>, %y: memref<64x256xf32>) {
 // Scale varies on rows and these, and so is a row's; the statistics as well.
 
 // CHECK-LABEL: norm_tile.kernel @group_norm_0(
-// CHECK-SAME:      order = #norm.order<leaf = 4, lanes = 16, inner = 10>
+// CHECK-SAME:      order = #norm.order<leaf = 4, lanes = 32, inner = 10>
 // CHECK-SAME:      vector = 8
 // CHECK-SAME:      space = #norm_tile.space<rows = [2, 4], columns = [64, 10], axes = {{\[\[}}0, 3, 2, 4], [_, 0, _, 1], [0, 3, 2, 4], [0, 1, _, _]]>
 // CHECK:         norm_tile.phase reduce [welford]

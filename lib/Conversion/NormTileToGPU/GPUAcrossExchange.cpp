@@ -336,8 +336,11 @@ LogicalResult GPUAcross::reduceSlice(PhaseOp phase, Value slice) {
 
 SmallVector<ReduceState> GPUAcross::finishExchange(ExchangeStartOp op) {
   if (usesWorkspace()) {
+    // A slice's state isn't read by the thread that wrote it.
     if (plan.schedule.split != 1)
       meet();
+    else
+      gpu::BarrierOp::create(b, loc);
     combineGroups(op);
   }
   gpu::BarrierOp::create(b, loc);

@@ -32,13 +32,13 @@ func.func private @f() attributes {a = #norm.order<leaf = 4, lanes = 16, inner =
 
 // -----
 
-// expected-error@+1 {{expects 'split' to be 0 or a power of two up to 128 but got 3}}
+// expected-error@+1 {{expects 'split' to be 0 or a power of two up to 256 but got 3}}
 func.func private @f() attributes {a = #norm.schedule<threads = 4, split = 3>}
 
 // -----
 
-// expected-error@+1 {{expects 'split' to be 0 or a power of two up to 128 but got 256}}
-func.func private @f() attributes {a = #norm.schedule<threads = 4, split = 256>}
+// expected-error@+1 {{expects 'split' to be 0 or a power of two up to 256 but got 512}}
+func.func private @f() attributes {a = #norm.schedule<threads = 4, split = 512>}
 
 // -----
 

@@ -59,33 +59,39 @@ TEST(Slices, Count) {
   EXPECT_EQ(countSlices(511), 2);
   EXPECT_EQ(countSlices(512), 4);
   EXPECT_EQ(countSlices(1000), 4);
-  EXPECT_EQ(countSlices(128 * 128 - 1), 64);
-  EXPECT_EQ(countSlices(128 * 128), 128);
-  EXPECT_EQ(countSlices(maxColumns), 128);
+  EXPECT_EQ(countSlices(columnsPerSlice * maxSlices - 1), maxSlices / 2);
+  EXPECT_EQ(countSlices(columnsPerSlice * maxSlices), maxSlices);
+  EXPECT_EQ(countSlices(maxColumns), maxSlices);
 }
 
 TEST(Slices, Size) {
-  EXPECT_EQ(sliceSize(0), 64);
-  EXPECT_EQ(sliceSize(1), 64);
+  EXPECT_EQ(sliceSize(0), 4);
+  EXPECT_EQ(sliceSize(1), 4);
   EXPECT_EQ(sliceSize(64), 64);
-  EXPECT_EQ(sliceSize(65), 128);
+  EXPECT_EQ(sliceSize(65), 68);
   EXPECT_EQ(sliceSize(255), 256);
   EXPECT_EQ(sliceSize(256), 128);
-  EXPECT_EQ(sliceSize(257), 192);
-  EXPECT_EQ(sliceSize(maxColumns), int64_t(1) << 23);
+  EXPECT_EQ(sliceSize(257), 132);
+  EXPECT_EQ(sliceSize(maxColumns), maxColumns / maxSlices);
 }
 
-TEST(Slices, HoldAllColumnsInWholeSteps) {
+TEST(Slices, HoldAllColumnsInWholeLeaves) {
   for (int64_t walked = 0; walked <= 70000; ++walked) {
     int64_t count = countSlices(walked), size = sliceSize(walked);
     ASSERT_TRUE(llvm::has_single_bit(uint64_t(count))) << walked;
     ASSERT_LE(count, maxSlices);
-    ASSERT_EQ(size % (leafAcross * lanesAcross), 0) << walked;
+    ASSERT_EQ(size % leafAcross, 0) << walked;
     ASSERT_GE(count * size, walked);
-    // A step less per slice wouldn't do.
-    ASSERT_LT(count * (size - leafAcross * lanesAcross),
-              std::max<int64_t>(walked, 1));
+    // A leaf less per slice wouldn't do.
+    ASSERT_LT(count * (size - leafAcross), std::max<int64_t>(walked, 1));
+    ASSERT_EQ(isWholeAcross(walked),
+              walked == count * size && size % (leafAcross * lanesAcross) == 0)
+        << walked;
   }
+  EXPECT_FALSE(isWholeAcross(64));
+  EXPECT_TRUE(isWholeAcross(128));
+  EXPECT_TRUE(isWholeAcross(4096));
+  EXPECT_FALSE(isWholeAcross(4095));
 }
 
 TEST(ChooseAcross, IsAllowed) {
@@ -161,10 +167,10 @@ TEST(CheckAcross, Threads) {
   ProgramFacts facts = factsAcross();
   Schedule schedule = streamed();
   EXPECT_EQ(check(schedule, facts), "");
-  for (int64_t threads : {0, -1, 3, 32}) {
+  for (int64_t threads : {0, -1, 3, 64}) {
     schedule.threads = threads;
     EXPECT_EQ(check(schedule, facts),
-              "expects 'threads' to be a power of two from 1 to 16 but got " +
+              "expects 'threads' to be a power of two from 1 to 32 but got " +
                   std::to_string(threads));
   }
 }
@@ -184,8 +190,12 @@ TEST(CheckAcross, Positions) {
                   std::to_string(positions));
   }
   schedule.rowsPerCta = 40;
+  EXPECT_EQ(check(schedule, facts), "");
+  schedule.rowsPerCta = 1000;
+  schedule.threads = 16;
   EXPECT_EQ(check(schedule, facts),
-            "expects whole warps, up to 1024 threads, but got 20");
+            "expects at most 1024 threads per CTA but got 2000");
+  schedule.threads = 4;
   schedule.rowsPerCta = 320;
   EXPECT_EQ(check(schedule, facts), "");
   schedule.vector = 3;
@@ -231,11 +241,12 @@ TEST(CheckAcross, SharedMemory) {
   ProgramFacts facts = factsAcross();
   Schedule schedule = streamed();
   schedule.threads = 16;
-  facts.stateBytes = 90;
+  // States of 512 threads, before and after their lanes meet.
+  facts.stateBytes = 48;
   EXPECT_EQ(check(schedule, facts), "");
-  facts.stateBytes = 91;
+  facts.stateBytes = 49;
   EXPECT_EQ(check(schedule, facts),
-            "schedule needs 49504 bytes of static shared memory per CTA but "
+            "schedule needs 50176 bytes of static shared memory per CTA but "
             "sm_90 allows 49152");
 }
 
@@ -248,24 +259,39 @@ TEST(CheckAcross, Held) {
   EXPECT_EQ(check(schedule, facts), "");
   schedule.split = 4;
   EXPECT_EQ(check(schedule, facts),
-            "schedule needs 256 chunks per thread in registers but at most 128 "
+            "schedule needs 256 chunks per thread to be held but at most 128 "
             "are allowed");
   auto refusal = [](std::string got) {
-    return "expects residency stream, or registers with a split and whole "
-           "slices of static columns, but got " +
+    return "expects residency stream, or a split and whole leaves of static "
+           "columns, but got " +
            got;
   };
   schedule.split = 0;
   EXPECT_EQ(check(schedule, facts), refusal("registers"));
   schedule.split = 8;
-  schedule.residency = Residency::Shared;
-  EXPECT_EQ(check(schedule, facts), refusal("shared"));
-  schedule.residency = Residency::Registers;
+  facts.columns = 4092;
+  EXPECT_EQ(check(schedule, facts), "");
   facts.columns = 4097;
   EXPECT_EQ(check(schedule, facts), refusal("registers"));
-  facts.columns = -1;
   schedule.split = 1;
-  EXPECT_EQ(check(schedule, facts), refusal("registers"));
+  for (int64_t columns : {-1, 0}) {
+    facts.columns = columns;
+    EXPECT_EQ(check(schedule, facts), refusal("registers"));
+  }
+}
+
+TEST(CheckAcross, HeldInSharedMemory) {
+  ProgramFacts facts = factsAcross();
+  Schedule schedule = streamed();
+  schedule.residency = Residency::Shared;
+  schedule.split = 8;
+  // 512 columns of 32 positions, and the states.
+  EXPECT_EQ(check(schedule, facts, "sm_90"), "");
+  facts.slotBytes = 13;
+  EXPECT_EQ(check(schedule, facts, "sm_90"), "");
+  EXPECT_EQ(check(schedule, facts, "sm_121"),
+            "schedule needs 214016 bytes of shared memory per CTA but sm_121 "
+            "allows 101376");
 }
 
 TEST(CheckAcross, Host) {

@@ -11,6 +11,9 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::norm_tile;
@@ -172,10 +175,16 @@ bool SpaceAttr::hasColumns(unsigned operand) const {
 }
 
 static int64_t countAll(ArrayRef<int64_t> extents) {
-  // None at all where one of them is 0, known at launch or not.
+  // None at all where one of them is 0, whatever the others are.
+  if (llvm::is_contained(extents, 0))
+    return 0;
   int64_t product = 1;
-  for (int64_t extent : extents)
-    product = extent < 0 || product < 0 ? -1 : product * extent;
+  for (int64_t extent : extents) {
+    if (extent < 0)
+      return -1;
+    if (llvm::MulOverflow(product, extent, product))
+      product = std::numeric_limits<int64_t>::max();
+  }
   return product;
 }
 

@@ -103,7 +103,8 @@ def NormTile_SpaceAttr : AttrDef<NormTile_Dialect, "Space"> {
     /// Whether an operand varies on a row dim (on a column dim).
     bool hasRows(unsigned operand) const;
     bool hasColumns(unsigned operand) const;
-    /// Product of the column extents, -1 where known at launch only.
+    /// Product of the column extents, -1 where known at launch only, INT64_MAX
+    /// where it is more.
     int64_t countColumns() const;
     int64_t countRows() const;
     /// The axes of an operand that a dim stands for, the last one included.
