@@ -38,8 +38,6 @@ list(APPEND NORM_SANITIZER_OPTIONS
   # out. Memory that is poisoned by such code of ours and given out by code
   # within libLLVM, which doesn't unpoison it, would be reported when used.
   allow_user_poisoning=0
-  # In the same way a container that grows within libLLVM doesn't tell.
-  detect_container_overflow=0
   # A report ends the process by a signal. With an exit status, a test that
   # expects a tool to fail would pass.
   abort_on_error=1

@@ -6,10 +6,10 @@
 #
 #===----------------------------------------------------------------------===#
 #
-# Builds everything and runs all tests: what the static build ships, then unit
-# tests, the lit suite and a project that uses norm from outside. With arguments,
-# runs only the tests of the development build that these tell ctest to choose,
-# for example -R lit/Tools.
+# Builds everything and runs all tests: what the static build ships; the parser
+# fuzz target and the runtime with sanitizers; unit tests, the lit suite and a
+# project that uses norm from outside. With arguments, runs only the tests of the
+# development build that these tell ctest to choose, for example -R lit/Tools.
 #
 #===----------------------------------------------------------------------===#
 
@@ -23,5 +23,8 @@ if (($# == 0)); then
   cmake --preset static
   cmake --build --preset static
   ctest --preset static --tests-regex '^package/'
+  cmake --preset asan
+  cmake --build --preset asan-quick
+  ctest --preset asan-quick --parallel "$(nproc)"
 fi
 ctest --preset dev --parallel "$(nproc)" "$@"
