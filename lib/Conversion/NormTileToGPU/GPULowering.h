@@ -59,6 +59,7 @@ protected:
   SmallVector<ReduceState>
   finishExchange(norm_tile::ExchangeStartOp op) override;
 
+  int64_t mostRegisters() const;
   /// Finds the thread's place; returns the row that it works on.
   virtual Value enter();
   /// Ends the function's code.

@@ -34,6 +34,17 @@ bool GPULowering::isWritten(Value operand) {
   });
 }
 
+/// The cap on a thread's registers, 0 for none. A device gives them to warps by
+/// fours, which assemblers don't count.
+int64_t GPULowering::mostRegisters() const {
+  constexpr int64_t all = 65536, most = 255;
+  int64_t wanted = plan.schedule.maxRegisters;
+  int64_t fitting = all / llvm::alignTo(block(), 128) / 8 * 8;
+  if (block() % 128 == 0 || fitting >= most)
+    return wanted;
+  return wanted ? std::min(wanted, fitting) : fitting;
+}
+
 FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
                                              StringRef name) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
@@ -56,9 +67,9 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({static_cast<int32_t>(block()), 1, 1}));
-  if (plan.schedule.maxRegisters)
+  if (int64_t most = mostRegisters())
     function->setAttr("nvvm.maxnreg",
-                      b.getI32IntegerAttr(plan.schedule.maxRegisters));
+                      b.getI32IntegerAttr(static_cast<int32_t>(most)));
   // Buffers don't overlap unless declared; a kernel that reads its rows again
   // must not have the second read merged with the first.
   bool isReread = plan.schedule.residency == ::norm::Residency::Stream;

@@ -151,8 +151,12 @@ tile::SpaceAttr Space::toAttribute(GenericOp op) const {
     if (isa<MemRefType>(operand.get().getType()))
       for (const auto &groups : {rows, columns})
         for (ArrayRef<unsigned> group : groups)
-          list.push_back(
-              axisOf(op.getMatchingIndexingMap(&operand), group.back()));
+          // Nobody steps along a dim of one element, which may lie between
+          // those that another dim stands for.
+          list.push_back(group.size() == 1 && extents[group.front()] == 1
+                             ? -1
+                             : axisOf(op.getMatchingIndexingMap(&operand),
+                                      group.back()));
     axes.push_back(DenseI64ArrayAttr::get(op.getContext(), list));
   }
   return tile::SpaceAttr::get(op.getContext(), extentsOf(rows),
