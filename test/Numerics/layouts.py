@@ -29,14 +29,16 @@ SCHEDULES = [
     "threads=1,vector=1,rows_per_cta=32,residency=stream,split=1",
     "threads=2,vector=1,rows_per_cta=48,residency=stream,split=2",
     "threads=4,vector=1,rows_per_cta=240,residency=stream,split=0",
-    "threads=16,vector=1,rows_per_cta=30,residency=stream,split=4",
-    "threads=16,vector=2,rows_per_cta=60,residency=stream,split=1",
+    "threads=32,vector=1,rows_per_cta=30,residency=stream,split=4",
     "threads=8,vector=4,rows_per_cta=240,residency=stream,split=0",
-    "threads=16,vector=1,rows_per_cta=12,residency=registers,split=1",
-    "threads=16,vector=1,rows_per_cta=30,residency=registers,split=2",
+    "threads=32,vector=1,rows_per_cta=12,residency=registers,split=1",
+    "threads=32,vector=2,rows_per_cta=30,residency=registers,split=2",
+    "threads=16,vector=1,rows_per_cta=12,residency=shared,split=1",
+    "threads=8,vector=1,rows_per_cta=30,residency=shared,split=2",
     # Along memory.
-    "threads=32,rows_per_cta=3,residency=stream",
+    "threads=64,rows_per_cta=3,residency=stream",
     "threads=128,rows_per_cta=1,residency=registers",
+    "threads=256,rows_per_cta=1,residency=shared",
 ]
 
 
