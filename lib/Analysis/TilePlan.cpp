@@ -185,7 +185,7 @@ static bool holdAcross(Schedule &s, const ProgramFacts &facts,
   if (isWholeAcross(facts.walked()))
     states.stateBytes -= facts.countBytes;
   int64_t all = shared + exchangeBytesAcross(s, states) + 1024;
-  if (stepsAcross(s, facts) > 128 || perSM * all > sharedPerSM ||
+  if (stepsAcross(s, facts) > maxStepsInRegisters || perSM * all > sharedPerSM ||
       shared + exchangeBytesAcross(s, facts) > limits.sharedPerCta)
     return false;
   s.residency = Residency::Shared;

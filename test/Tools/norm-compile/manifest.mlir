@@ -42,8 +42,8 @@
 // CHECK: "entry": "main",
 // CHECK: "columns": {
 // CHECK-NEXT: "buffer": 0,
-// CHECK-NEXT: "dims": [
-// CHECK-NEXT: 1
+// CHECK-NEXT: "dims": [],
+// CHECK-NEXT: "factor": 4096
 // CHECK: "kind": "pointer"
 // CHECK: "kind": "stride"
 // CHECK: "argument": 3,
