@@ -254,10 +254,11 @@ TEST(CheckAcross, Held) {
   ProgramFacts facts = factsAcross();
   Schedule schedule = streamed();
   schedule.residency = Residency::Registers;
+  schedule.threads = 16;
   schedule.split = 8;
-  // 4 slices of 128 columns on 4 lanes.
+  // 4 slices of 128 columns on 16 lanes.
   EXPECT_EQ(check(schedule, facts), "");
-  schedule.split = 4;
+  schedule.split = 1;
   EXPECT_EQ(check(schedule, facts),
             "schedule needs 256 chunks per thread to be held but at most 128 "
             "are allowed");
@@ -284,13 +285,14 @@ TEST(CheckAcross, HeldInSharedMemory) {
   ProgramFacts facts = factsAcross();
   Schedule schedule = streamed();
   schedule.residency = Residency::Shared;
+  schedule.threads = 16;
   schedule.split = 8;
   // 512 columns of 32 positions, and the states.
   EXPECT_EQ(check(schedule, facts, "sm_90"), "");
   facts.slotBytes = 13;
   EXPECT_EQ(check(schedule, facts, "sm_90"), "");
   EXPECT_EQ(check(schedule, facts, "sm_121"),
-            "schedule needs 214016 bytes of shared memory per CTA but sm_121 "
+            "schedule needs 217088 bytes of shared memory per CTA but sm_121 "
             "allows 101376");
 }
 

@@ -150,7 +150,7 @@ func.func @main(%x: tensor<?x?x?x320xf16>) -> tensor<?x?x?x320xf16> {
   // Of each item 32 groups of 10 positions.
   EXPECT_EQ(kernel.rows, (BufferDims{0, {0}, 320}));
   EXPECT_EQ(kernel.columns, (BufferDims{0, {1, 2}, 10}));
-  EXPECT_EQ(kernel.slices, 128u);
+  EXPECT_EQ(kernel.slices, 256u);
   EXPECT_EQ(print(kernel.params),
             (std::vector<std::string>{
                 "pointer 0", "stride 0.0", "stride 0.1", "pointer 1",
