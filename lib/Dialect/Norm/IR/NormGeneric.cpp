@@ -104,6 +104,8 @@ llvm::DenseMap<Value, uint64_t> GenericOp::computeSupports() {
       mask |= supports.lookup(operand);
     if (auto reduce = dyn_cast<ReduceOp>(op))
       mask &= ~maskOf(reduce.getDims());
+    else if (auto random = dyn_cast<RandomOp>(op))
+      mask |= maskOf(random.getDims());
     else if (auto index = dyn_cast<IndexOp>(op))
       if (auto dim = getDimNumber(index.getDim()))
         mask = uint64_t(1) << *dim;
@@ -412,7 +414,7 @@ LogicalResult GenericOp::verify() {
 
 /// Whether an op may stand in a body.
 static bool isBodyOp(Operation &op) {
-  if (isa<ReduceOp, ExtentOp, IndexOp, YieldOp>(op))
+  if (isa<ReduceOp, ExtentOp, IndexOp, RandomOp, YieldOp>(op))
     return true;
   if (op.getNumRegions() != 0)
     return false;
@@ -436,15 +438,23 @@ LogicalResult GenericOp::verifyRegions() {
       return op.emitOpError()
              << "expects a dim of the space but got '" << name << "'";
     };
-    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    auto checkDims = [&](ArrayAttr dims) -> LogicalResult {
       llvm::SmallSet<StringRef, 4> seen;
-      for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>()) {
+      for (StringRef name : dims.getAsValueRange<StringAttr>()) {
         if (failed(checkDim(name)))
           return failure();
         if (!seen.insert(name).second)
           return op.emitOpError()
                  << "expects distinct dims but got '" << name << "' twice";
       }
+      return success();
+    };
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      if (failed(checkDims(reduce.getDims())))
+        return failure();
+    } else if (auto random = dyn_cast<RandomOp>(op)) {
+      if (failed(checkDims(random.getDims())))
+        return failure();
     } else if (auto extent = dyn_cast<ExtentOp>(op)) {
       if (failed(checkDim(extent.getDim())))
         return failure();

@@ -96,14 +96,15 @@ ParseResult ClauseParser::parseStats(ArrayRef<StringRef> known) {
       });
 }
 
-ParseResult ClauseParser::parseAxes(DenseI64ArrayAttr &attr) {
-  SmallVector<int64_t> axes;
-  if (parser.parseKeyword("axes") || parser.parseEqual() ||
+ParseResult ClauseParser::parseIntegers(StringRef keyword,
+                                        DenseI64ArrayAttr &attr) {
+  SmallVector<int64_t> values;
+  if (parser.parseKeyword(keyword) || parser.parseEqual() ||
       parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square, [&]() {
-        return parser.parseInteger(axes.emplace_back());
+        return parser.parseInteger(values.emplace_back());
       }))
     return failure();
-  attr = parser.getBuilder().getDenseI64ArrayAttr(axes);
+  attr = parser.getBuilder().getDenseI64ArrayAttr(values);
   return success();
 }
 
@@ -183,9 +184,10 @@ void ClausePrinter::printStats(ArrayRef<std::pair<StringRef, Value>> stats) {
   p << ')';
 }
 
-void ClausePrinter::printAxes(ArrayRef<int64_t> axes) {
-  p << " axes = [";
-  llvm::interleaveComma(axes, p);
+void ClausePrinter::printIntegers(StringRef keyword,
+                                  ArrayRef<int64_t> values) {
+  p << ' ' << keyword << " = [";
+  llvm::interleaveComma(values, p);
   p << ']';
 }
 

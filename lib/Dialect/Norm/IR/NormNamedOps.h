@@ -43,7 +43,15 @@ public:
   ParseResult parseStats(ArrayRef<StringRef> known);
   bool hasStat(StringRef name) const { return llvm::is_contained(stats, name); }
 
-  ParseResult parseAxes(DenseI64ArrayAttr &axes);
+  ParseResult parseAxes(DenseI64ArrayAttr &axes) {
+    return parseIntegers("axes", axes);
+  }
+  /// `keyword = [1, 2]`.
+  ParseResult parseIntegers(StringRef keyword, DenseI64ArrayAttr &attr);
+  /// `keyword = name`, one of those that `symbolize` knows.
+  template <typename EnumAttr, typename Enum>
+  ParseResult parseOptionalEnum(StringRef keyword, EnumAttr &attr,
+                                std::optional<Enum> (*symbolize)(StringRef));
   /// `keyword = 3` and `keyword = 1.0`.
   ParseResult parseInteger(StringRef keyword, IntegerAttr &attr);
   ParseResult parseFloat(StringRef keyword, FloatAttr &attr);
@@ -65,6 +73,26 @@ private:
   SmallVector<StringRef> stats;
 };
 
+template <typename EnumAttr, typename Enum>
+ParseResult
+ClauseParser::parseOptionalEnum(StringRef keyword, EnumAttr &attr,
+                                std::optional<Enum> (*symbolize)(StringRef)) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  if (parser.parseEqual())
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (parser.parseKeyword(&name))
+    return failure();
+  std::optional<Enum> known = symbolize(name);
+  if (!known)
+    return parser.emitError(loc)
+           << "expects a known '" << keyword << "' but got '" << name << "'";
+  attr = EnumAttr::get(parser.getContext(), *known);
+  return success();
+}
+
 /// Prints what ClauseParser parses.
 class ClausePrinter {
 public:
@@ -77,7 +105,11 @@ public:
   void printOperands(StringRef keyword, ArrayRef<Value> operands);
   /// The names whose value is there.
   void printStats(ArrayRef<std::pair<StringRef, Value>> stats);
-  void printAxes(ArrayRef<int64_t> axes);
+  void printAxes(ArrayRef<int64_t> axes) { printIntegers("axes", axes); }
+  void printIntegers(StringRef keyword, ArrayRef<int64_t> values);
+  void printName(StringRef keyword, StringRef name) {
+    p << ' ' << keyword << " = " << name;
+  }
   void printInteger(StringRef keyword, int64_t value) {
     p << ' ' << keyword << " = " << value;
   }

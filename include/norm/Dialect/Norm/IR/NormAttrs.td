@@ -39,6 +39,36 @@ def Norm_CausalAttr : I32EnumAttr<"Causal",
   let cppNamespace = "::mlir::norm";
 }
 
+// Which formula norm.gelu has.
+def Norm_GeluFormAttr : I32EnumAttr<"GeluForm", "formula of GELU", [
+    I32EnumAttrCase<"Erf", 0, "erf">,
+    I32EnumAttrCase<"Tanh", 1, "tanh">]> {
+  let cppNamespace = "::mlir::norm";
+}
+
+// Where the scales of quantized groups lie.
+def Norm_ScaleLayoutAttr : I32EnumAttr<"ScaleLayout",
+    "order of the scales of groups", [
+    I32EnumAttrCase<"RowMajor", 0, "row_major">,
+    I32EnumAttrCase<"ColumnMajor", 1, "column_major">,
+    I32EnumAttrCase<"Packed", 2, "packed">,
+    I32EnumAttrCase<"Swizzle128x4", 3, "swizzle_128x4">]> {
+  let cppNamespace = "::mlir::norm";
+}
+
+def Norm_ScaleRoundingAttr : I32EnumAttr<"ScaleRounding",
+    "direction in which a scale becomes a power of two", [
+    I32EnumAttrCase<"Floor", 0, "floor">,
+    I32EnumAttrCase<"Ceil", 1, "ceil">]> {
+  let cppNamespace = "::mlir::norm";
+}
+
+def Norm_NanCodeAttr : I32EnumAttr<"NanCode", "code of a NaN", [
+    I32EnumAttrCase<"Keep", 0, "keep">,
+    I32EnumAttrCase<"Zero", 1, "zero">]> {
+  let cppNamespace = "::mlir::norm";
+}
+
 def Norm_ResidencyAttr : I32EnumAttr<"Residency",
     "where a streamed input stays between two phases", [
     I32EnumAttrCase<"Registers", 0, "registers">,

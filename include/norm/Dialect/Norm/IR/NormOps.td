@@ -8,7 +8,9 @@
 #ifndef NORM_DIALECT_NORM_IR_NORMOPS_TD
 #define NORM_DIALECT_NORM_IR_NORMOPS_TD
 
+include "norm/Dialect/Norm/IR/NormFunctionOps.td"
 include "norm/Dialect/Norm/IR/NormNamedOps.td"
+include "norm/Dialect/Norm/IR/NormQuantOps.td"
 
 //===----------------------------------------------------------------------===//
 // Programs
@@ -144,6 +146,30 @@ def Norm_IndexOp : Norm_BodyOp<"index"> {
   let results = (outs AnyTypeOf<[Index, I32, I64]>:$result);
   let hasCustomAssemblyFormat = 1;
   let hasCustomAssemblyFormat = 1;
+}
+
+def Norm_RandomOp : Norm_BodyOp<"random"> {
+  let summary = "random number of the point, by a counter";
+  let description = [{
+    A uniform number of 32 bits, a function of the seed, the offset and the
+    point's position on `dims` alone. With `j` the position on the last of
+    `dims` and `i` the row-major position on the others, it is word `j % 4` of
+    Philox 4x32 with 10 rounds, of
+
+        counter = (j / 4 mod 2^32, i mod 2^32, offset mod 2^32, offset / 2^32)
+        key     = (seed mod 2^32, (seed / 2^32) xor (i / 2^32))
+
+    so that four neighbours take one evaluation.
+
+    Example: `%u = norm.random %seed, %offset at [row, col] : i32`
+
+    Reference: J. Salmon, M. Moraes, R. Dror and D. Shaw, Parallel Random
+    Numbers: As Easy as 1, 2, 3, SC 2011.
+  }];
+  let arguments = (ins I64:$seed, I64:$offset, StrArrayAttr:$dims);
+  let results = (outs I32:$result);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
 }
 
 def Norm_YieldOp : Norm_BodyOp<"yield", [Terminator, ReturnLike]> {

@@ -1,0 +1,328 @@
+//===- NormQuant.cpp - quantize and dequantize ----------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NormNamedOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+static const StringRef quantizeStats[] = {"amax"};
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+/// How many groups of an extent there are along an axis.
+static int64_t gridExtent(int64_t extent, int64_t group) {
+  if (group < 0)
+    return 1;
+  return ShapedType::isDynamic(extent) ? extent : extent / group;
+}
+
+static SmallVector<int64_t> gridShape(Value x, ArrayRef<int64_t> group) {
+  SmallVector<int64_t> shape;
+  for (auto [extent, count] : llvm::zip(shapeOf(x), group))
+    shape.push_back(gridExtent(extent, count));
+  return shape;
+}
+
+SmallVector<int64_t> QuantizeOp::getGridShape() {
+  return gridShape(getX(), getGroup());
+}
+
+SmallVector<int64_t> DequantizeOp::getGridShape() {
+  return gridShape(getQ(), getGroup());
+}
+
+static LogicalResult verifyGroup(Operation *op, Value x,
+                                 ArrayRef<int64_t> group) {
+  ArrayRef<int64_t> shape = shapeOf(x);
+  // [GROUP-Q1]
+  if (group.size() != shape.size())
+    return op->emitOpError()
+           << "expects an entry of 'group' for each of " << shape.size()
+           << " axes but got " << group.size();
+  for (auto [axis, extent, count] : llvm::enumerate(shape, group)) {
+    // [GROUP-Q2]
+    if (count < 1 && count != -1)
+      return op->emitOpError()
+             << "expects a positive extent, or -1, of a group along axis "
+             << axis << " but got " << count;
+    if (count <= 1)
+      continue;
+    // [GROUP-Q3]
+    if (ShapedType::isDynamic(extent))
+      return op->emitOpError()
+             << "expects a static extent of axis " << axis
+             << ", which is cut into groups of " << count;
+    // [GROUP-Q4]
+    if (extent % count != 0)
+      return op->emitOpError()
+             << "expects an extent of axis " << axis
+             << " that is a multiple of the group's " << count << " but got "
+             << extent;
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts of scales
+//===----------------------------------------------------------------------===//
+
+/// The shape of the scales of a grid.
+static SmallVector<int64_t> layoutShape(ArrayRef<int64_t> grid,
+                                        ScaleLayout layout) {
+  if (layout == ScaleLayout::RowMajor)
+    return SmallVector<int64_t>(grid);
+  int64_t rows = grid[0], groups = grid[1];
+  switch (layout) {
+  case ScaleLayout::RowMajor:
+  case ScaleLayout::ColumnMajor:
+    break;
+  case ScaleLayout::Packed:
+    return {groups / 4, rows, 4};
+  case ScaleLayout::Swizzle128x4:
+    return {ShapedType::isDynamic(rows) ? rows : rows / 128, groups / 4, 32, 4,
+            4};
+  }
+  return {groups, rows};
+}
+
+static LogicalResult verifyLayout(Operation *op, ArrayRef<int64_t> grid,
+                                  ScaleLayout layout) {
+  if (layout == ScaleLayout::RowMajor)
+    return success();
+  // [LAYOUT-Q1]
+  if (grid.size() != 2)
+    return op->emitOpError()
+           << "expects a matrix for 'scale_layout = "
+           << stringifyScaleLayout(layout) << "' but got " << grid.size()
+           << " axes";
+  if (layout == ScaleLayout::ColumnMajor)
+    return success();
+  // [LAYOUT-Q2]
+  if (ShapedType::isDynamic(grid[1]) || grid[1] % 4 != 0)
+    return op->emitOpError()
+           << "expects a multiple of 4 groups in a row for 'scale_layout = "
+           << stringifyScaleLayout(layout) << "' but got "
+           << (ShapedType::isDynamic(grid[1]) ? "any number"
+                                              : std::to_string(grid[1]));
+  // [LAYOUT-Q3]
+  if (layout == ScaleLayout::Swizzle128x4 && !ShapedType::isDynamic(grid[0]) &&
+      grid[0] % 128 != 0)
+    return op->emitOpError() << "expects a multiple of 128 rows of scales for "
+                                "'scale_layout = swizzle_128x4' but got "
+                             << grid[0];
+  return success();
+}
+
+static LogicalResult verifyTensorScale(Operation *op, Value scale) {
+  // [SCALE-Q1]
+  if (scale && cast<RankedTensorType>(scale.getType()).getRank() != 0)
+    return op->emitOpError() << "expects 'tensor_scale' of rank 0 but got "
+                             << scale.getType();
+  return success();
+}
+
+/// A scale that is given is that of the tensor, or has the shape of the groups.
+static LogicalResult verifyGivenScale(Operation *op, Value scale,
+                                      ArrayRef<int64_t> expected) {
+  if (!scale || cast<RankedTensorType>(scale.getType()).getRank() == 0)
+    return success();
+  return verifyShape(op, "scale", scale, expected);
+}
+
+//===----------------------------------------------------------------------===//
+// quantize
+//===----------------------------------------------------------------------===//
+
+ParseResult QuantizeOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto &properties = result.getOrAddProperties<Properties>();
+  ClauseParser clauses(parser, result);
+  int32_t scale = 0, tensorScale = 0;
+  if (clauses.parseOperand() || clauses.parseOptionalOperands("scale", scale) ||
+      clauses.parseOptionalOperands("tensor_scale", tensorScale) ||
+      clauses.parseStats(quantizeStats) ||
+      clauses.parseIntegers("group", properties.group) ||
+      clauses.parseOptionalEnum("scale_layout", properties.scale_layout,
+                                symbolizeScaleLayout) ||
+      clauses.parseOptionalEnum("scale_rounding", properties.scale_rounding,
+                                symbolizeScaleRounding) ||
+      clauses.parseOptionalEnum("nan", properties.nan, symbolizeNanCode) ||
+      clauses.parseOptionalFloat("min_scale", properties.min_scale) ||
+      clauses.parseEnd(scale ? 1 : 2))
+    return failure();
+  properties.operandSegmentSizes = {1, scale, tensorScale};
+  properties.resultSegmentSizes = {1, !scale, clauses.hasStat("amax")};
+  return success();
+}
+
+void QuantizeOp::print(OpAsmPrinter &p) {
+  ClausePrinter clauses(p, *this);
+  clauses.printOperands("scale", Value(getGivenScale()));
+  clauses.printOperands("tensor_scale", Value(getTensorScale()));
+  clauses.printStats({{"amax", getAmax()}});
+  clauses.printIntegers("group", getGroup());
+  if (getScaleLayout() != ScaleLayout::RowMajor)
+    clauses.printName("scale_layout", stringifyScaleLayout(getScaleLayout()));
+  if (getScaleRounding() != ScaleRounding::Floor)
+    clauses.printName("scale_rounding",
+                      stringifyScaleRounding(getScaleRounding()));
+  if (getNan() != NanCode::Keep)
+    clauses.printName("nan", stringifyNanCode(getNan()));
+  if (std::optional<APFloat> least = getMinScale())
+    clauses.printFloat("min_scale", *least);
+  clauses.printEnd();
+}
+
+double QuantizeOp::getLeastScale() {
+  if (std::optional<APFloat> least = getMinScale())
+    return least->convertToDouble();
+  bool isE4M3 =
+      getScale() &&
+      isa<Float8E4M3FNType>(getElementTypeOrSelf(getScale().getType()));
+  return isE4M3 ? 0x1p-6 : 0x1p-126;
+}
+
+static LogicalResult verifyScales(QuantizeOp op, ArrayRef<int64_t> grid) {
+  SmallVector<int64_t> expected = layoutShape(grid, op.getScaleLayout());
+  // [SCALE-Q2]
+  if (bool(op.getGivenScale()) == bool(op.getScale()))
+    return op.emitOpError() << "expects a scale as an operand or as a result "
+                               "but got "
+                            << (op.getScale() ? "both" : "neither");
+  if (failed(verifyGivenScale(op, op.getGivenScale(), expected)) ||
+      failed(verifyShape(op, "scale", op.getScale(), expected)) ||
+      failed(verifyTensorScale(op, op.getTensorScale())))
+    return failure();
+  // [SCALE-Q3]
+  double least = op.getLeastScale();
+  if (!(least >= 0x1p-126) || !(least <= 1.0))
+    return op.emitOpError()
+           << "expects 'min_scale' from 2^-126 to 1 but got " << least;
+  // [SCALE-Q4]
+  Value scale = op.getScale();
+  bool isPower = scale && isa<Float8E8M0FNUType>(
+                              getElementTypeOrSelf(scale.getType()));
+  if (!isPower && op.getScaleRounding() != ScaleRounding::Floor)
+    return op.emitOpError()
+           << "expects 'scale_rounding' only beside a result 'scale' of "
+              "f8E8M0FNU";
+  return success();
+}
+
+LogicalResult QuantizeOp::verify() {
+  if (failed(verifyGroup(*this, getX(), getGroup())))
+    return failure();
+  SmallVector<int64_t> grid = getGridShape();
+  if (failed(verifyShape(*this, "q", getQ(), shapeOf(getX()))) ||
+      failed(verifyLayout(*this, grid, getScaleLayout())) ||
+      failed(verifyScales(*this, grid)) ||
+      failed(verifyStat(*this, "amax", getAmax(), grid)))
+    return failure();
+  // [NAN-Q1]
+  Type code = getElementTypeOrSelf(getQ().getType());
+  if (getNan() == NanCode::Zero && isa<FloatType>(code) &&
+      !isa<Float4E2M1FNType>(code))
+    return emitOpError() << "expects 'nan = keep' for " << code
+                         << ", which has a code for NaN";
+  return success();
+}
+
+/// The extents of the grid as values.
+static SmallVector<OpFoldResult> gridSizes(OpBuilder &builder, Location loc,
+                                           Value x, ArrayRef<int64_t> group) {
+  SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, x);
+  for (auto [axis, count] : llvm::enumerate(group))
+    if (count != 1)
+      sizes[axis] =
+          builder.getIndexAttr(gridExtent(shapeOf(x)[axis], count));
+  return sizes;
+}
+
+LogicalResult
+QuantizeOp::reifyResultShapes(OpBuilder &builder,
+                              ReifiedRankedShapedTypeDims &reified) {
+  reified.push_back(tensor::getMixedSizes(builder, getLoc(), getX()));
+  SmallVector<OpFoldResult> grid =
+      gridSizes(builder, getLoc(), getX(), getGroup());
+  if (getScale()) {
+    bool isRowMajor = getScaleLayout() == ScaleLayout::RowMajor;
+    SmallVector<OpFoldResult> scale;
+    for (auto [axis, extent] :
+         llvm::enumerate(layoutShape(getGridShape(), getScaleLayout())))
+      // Only rows can be unknown in the other layouts.
+      scale.push_back(ShapedType::isDynamic(extent)
+                          ? grid[isRowMajor ? axis : 0]
+                          : OpFoldResult(builder.getIndexAttr(extent)));
+    if (getScaleLayout() == ScaleLayout::Swizzle128x4 &&
+        isa<Value>(scale[0])) {
+      Value tile = arith::ConstantIndexOp::create(builder, getLoc(), 128);
+      scale[0] = arith::DivUIOp::create(builder, getLoc(),
+                                        cast<Value>(scale[0]), tile)
+                     .getResult();
+    }
+    reified.push_back(std::move(scale));
+  }
+  if (getAmax())
+    reified.push_back(grid);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// dequantize
+//===----------------------------------------------------------------------===//
+
+ParseResult DequantizeOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto &properties = result.getOrAddProperties<Properties>();
+  ClauseParser clauses(parser, result);
+  int32_t scale = 0, tensorScale = 0;
+  SMLoc loc = parser.getCurrentLocation();
+  if (clauses.parseOperand() || clauses.parseOptionalOperands("scale", scale))
+    return failure();
+  if (!scale)
+    return parser.emitError(loc, "expects 'scale(..)'");
+  if (clauses.parseOptionalOperands("tensor_scale", tensorScale) ||
+      clauses.parseIntegers("group", properties.group) ||
+      clauses.parseOptionalEnum("scale_layout", properties.scale_layout,
+                                symbolizeScaleLayout) ||
+      clauses.parseEnd(1))
+    return failure();
+  return success();
+}
+
+void DequantizeOp::print(OpAsmPrinter &p) {
+  ClausePrinter clauses(p, *this);
+  clauses.printOperands("scale", Value(getGivenScale()));
+  clauses.printOperands("tensor_scale", Value(getTensorScale()));
+  clauses.printIntegers("group", getGroup());
+  if (getScaleLayout() != ScaleLayout::RowMajor)
+    clauses.printName("scale_layout", stringifyScaleLayout(getScaleLayout()));
+  clauses.printEnd();
+}
+
+LogicalResult DequantizeOp::verify() {
+  if (failed(verifyGroup(*this, getQ(), getGroup())))
+    return failure();
+  SmallVector<int64_t> grid = getGridShape();
+  return failure(
+      failed(verifyShape(*this, "y", getY(), shapeOf(getQ()))) ||
+      failed(verifyLayout(*this, grid, getScaleLayout())) ||
+      failed(verifyGivenScale(*this, getGivenScale(),
+                              layoutShape(grid, getScaleLayout()))) ||
+      failed(verifyTensorScale(*this, getTensorScale())));
+}
+
+LogicalResult
+DequantizeOp::reifyResultShapes(OpBuilder &builder,
+                                ReifiedRankedShapedTypeDims &reified) {
+  reified.push_back(tensor::getMixedSizes(builder, getLoc(), getQ()));
+  return success();
+}
