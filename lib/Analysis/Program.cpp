@@ -92,22 +92,67 @@ static uint64_t dimsWithoutOutput(GenericOp op) {
   return missing;
 }
 
+uint64_t mlir::norm::getReducedDims(GenericOp op, ReduceOp reduce) {
+  uint64_t dims = 0;
+  for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>())
+    dims |= uint64_t(1) << *op.getDimNumber(name);
+  return dims;
+}
+
+bool mlir::norm::dependsOnOrder(ReduceOp reduce) {
+  switch (reduce.getKind()) {
+  case ReduceKind::Max:
+  case ReduceKind::Min:
+  case ReduceKind::MaxNum:
+  case ReduceKind::MinNum:
+    return false;
+  default:
+    return isa<FloatType>(reduce.getValue().getType());
+  }
+}
+
+bool mlir::norm::dependsOnOrder(GenericOp program) {
+  return llvm::any_of(program.getBody().getOps<ReduceOp>(),
+                      [](ReduceOp reduce) { return dependsOnOrder(reduce); });
+}
+
+std::optional<int64_t> mlir::norm::getGroupSize(GenericOp op,
+                                                uint64_t columns,
+                                                uint64_t dims) {
+  int64_t size = 1;
+  SmallVector<int64_t> extents = op.getExtents();
+  bool isLast = true;
+  for (unsigned dim = op.getNumDims(); dim-- > 0;) {
+    if (!(columns >> dim & 1) || extents[dim] == 1)
+      continue;
+    bool isOne = dims >> dim & 1;
+    if (isOne && (!isLast || ShapedType::isDynamic(extents[dim]) ||
+                  llvm::MulOverflow(size, extents[dim], size)))
+      return std::nullopt;
+    isLast &= isOne;
+  }
+  if (!llvm::isPowerOf2_64(size))
+    return std::nullopt;
+  return size;
+}
+
 /// The dims that the reductions are over; where there is none, those that an
 /// output leaves out, or some that lie next to each other in memory.
 static FailureOr<uint64_t> findColumnDims(GenericOp op,
                                           bool isDiagnosed = true) {
   uint64_t mask = 0;
+  for (auto reduce : op.getBody().getOps<ReduceOp>())
+    mask |= getReducedDims(op, reduce);
   for (auto reduce : op.getBody().getOps<ReduceOp>()) {
-    uint64_t dims = 0;
-    for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>())
-      dims |= uint64_t(1) << *op.getDimNumber(name);
-    if (mask && mask != dims) {
-      if (isDiagnosed)
-        reduce.emitOpError(
-            "expects all reductions of a program over the same dims");
-      return failure();
-    }
-    mask = dims;
+    uint64_t dims = getReducedDims(op, reduce);
+    if (dims == mask ||
+        (!dependsOnOrder(reduce) && getGroupSize(op, mask, dims)))
+      continue;
+    if (isDiagnosed)
+      reduce.emitOpError("expects all reductions of a program over the same "
+                         "dims or, of kinds without an order, over the last "
+                         "of them in groups of a power of two");
+    return failure();
   }
   unsigned numDims = op.getNumDims();
   if (mask || numDims == 0)
@@ -214,8 +259,11 @@ LogicalResult Program::checkOutputs() const {
     unsigned number = generic.getInputs().size() + i;
     SmallVector<unsigned> has = walkedBy(generic, generic.getMap(number));
     bool isWalked = accesses[number] != Access::Row;
+    bool isOfGroups = isWalked && !order.isAcross() && groupOfOperand(number);
     for (unsigned dim = 0; dim < generic.getNumDims(); ++dim) {
       if (isOne(generic, dim) || llvm::is_contained(has, dim))
+        continue;
+      if (isColumnDim(dim) && isOfGroups)
         continue;
       if (!isColumnDim(dim))
         return generic.emitOpError()
@@ -227,6 +275,36 @@ LogicalResult Program::checkOutputs() const {
                << " of a kernel to have all column dims or none, but '"
                << generic.getDimName(dim) << "' is missing";
     }
+  }
+  return success();
+}
+
+int64_t Program::groupOf(ReduceOp reduce) const {
+  uint64_t dims = getReducedDims(op, reduce);
+  return dims == columnMask ? 0 : *getGroupSize(op, columnMask, dims);
+}
+
+int64_t Program::groupOfOperand(unsigned number) const {
+  GenericOp generic = op;
+  uint64_t missing = columnMask;
+  for (unsigned dim : walkedBy(generic, generic.getMap(number)))
+    missing &= ~(uint64_t(1) << dim);
+  return getGroupSize(generic, columnMask, missing).value_or(0);
+}
+
+/// Groups lie within the chunks of the threads of a warp.
+LogicalResult Program::checkGroups() const {
+  GenericOp generic = op;
+  for (auto reduce : generic.getBody().getOps<ReduceOp>()) {
+    int64_t group = groupOf(reduce);
+    if (group == 0)
+      continue;
+    if (order.isAcross())
+      return reduce.emitOpError("expects groups of neighbours in memory");
+    int64_t most = ::norm::maxGroup(order.getLeaf());
+    if (group > most)
+      return reduce.emitOpError() << "expects groups of at most " << most
+                                  << " columns but got " << group;
   }
   return success();
 }
@@ -268,11 +346,15 @@ FailureOr<Program> Program::analyze(GenericOp op) {
   if (failed(program.checkOutputs()))
     return failure();
 
+  if (failed(program.checkGroups()))
+    return failure();
+
   for (Operation &inner : *op.getBlock()) {
     unsigned phase = 0;
     for (Value operand : inner.getOperands())
       phase = std::max(phase, program.ready.lookup(operand));
-    if (isa<ReduceOp>(inner)) {
+    if (auto reduce = dyn_cast<ReduceOp>(inner);
+        reduce && program.groupOf(reduce) == 0) {
       ++phase;
       program.numExchanges = std::max(program.numExchanges, phase);
     }
@@ -285,7 +367,7 @@ FailureOr<Program> Program::analyze(GenericOp op) {
 SmallVector<ReduceOp> Program::reductionsOf(unsigned phase) const {
   SmallVector<ReduceOp> reductions;
   for (auto reduce : op->getRegion(0).getOps<ReduceOp>())
-    if (ready.lookup(reduce.getValue()) == phase)
+    if (groupOf(reduce) == 0 && ready.lookup(reduce.getValue()) == phase)
       reductions.push_back(reduce);
   return reductions;
 }
@@ -426,9 +508,10 @@ static int64_t bytesOf(Type type) {
 }
 
 int64_t mlir::norm::stateBytes(ReduceKind kind, Type type) {
-  // Mean, sum of squares and an i32 count; largest and sum of exponentials.
+  // Mean, its rest, sum of squares and an i32 count; largest and sum of
+  // exponentials.
   if (kind == ReduceKind::Welford)
-    return 2 * bytesOf(type) + 4;
+    return 3 * bytesOf(type) + 4;
   return (kind == ReduceKind::MaxExpSum ? 2 : 1) * bytesOf(type);
 }
 
@@ -547,7 +630,15 @@ static int64_t runAcross(const Program &program) {
     facts.slotBytes += bytes;
   }
   GenericOp generic = op;
+  for (unsigned i = 0; i < generic.getOutputs().size(); ++i)
+    if (unsigned number = generic.getInputs().size() + i;
+        accesses[number] != Access::Row && !order.isAcross())
+      facts.group = std::max(facts.group, groupOfOperand(number));
   for (auto reduce : generic.getBody().getOps<ReduceOp>()) {
+    if (int64_t group = groupOf(reduce)) {
+      facts.group = std::max(facts.group, group);
+      continue;
+    }
     facts.stateBytes +=
         mlir::norm::stateBytes(reduce.getKind(), reduce.getValue().getType());
     facts.countBytes += reduce.getKind() == ReduceKind::Welford ? 4 : 0;

@@ -316,6 +316,8 @@ static Schedule chooseHostSchedule(const ProgramFacts &facts,
     schedule.vector = std::min<int64_t>(schedule.vector,
                                         llvm::PowerOf2Ceil(leaves));
   }
+  // A group lies in one chunk.
+  schedule.vector = std::max(schedule.vector, facts.group / leaf);
   schedule.vector = std::min(schedule.vector, facts.lanes);
   return schedule;
 }
@@ -351,6 +353,7 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
     schedule.threads = 256;
   else
     schedule.threads = 1024;
+  schedule.threads = std::max(schedule.threads, facts.group / leaf);
   schedule.threads = std::min(schedule.threads, facts.lanes);
   int64_t most = threadsForExchange(facts);
   schedule.threads = std::min(schedule.threads, most);
@@ -562,6 +565,10 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
     return makeError("expects 'vector' to be a power of two with at most {2} "
                      "lanes per step but got {0} x {1}",
                      s.threads, s.vector, facts.lanes);
+  if (s.threads * s.vector * facts.leaf < facts.group)
+    return makeError("expects the threads of a row to take the {0} columns of a "
+                     "group in a step but got {1} x {2} x {3}",
+                     facts.group, s.threads, s.vector, facts.leaf);
   if (s.rowsPerCta < 1 || s.rowsPerCta > 1024 || s.threads * s.rowsPerCta > 1024)
     return makeError("expects at most 1024 threads per CTA but got {0} x {1}",
                      s.threads, s.rowsPerCta);

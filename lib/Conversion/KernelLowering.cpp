@@ -342,6 +342,24 @@ Value KernelLowering::positionOnWalk(unsigned dim, const Chunk &chunk) {
   return decompose(walkedDims, toI64(chunk.column))[at];
 }
 
+/// Reduces the part of a group in a thread's chunk, then over the threads that
+/// hold the rest of it.
+Value KernelLowering::emitGroupReduce(GroupReduceOp op, Value value) {
+  auto type = cast<VectorType>(value.getType());
+  int64_t size = type.getNumElements(), group = op.getGroup();
+  ReduceEmitter emitter(b, loc, op.getKind(), type.getElementType());
+  int64_t inChunk = std::min(size, group);
+  ReduceState state = emitter.leaves(value, Value(), inChunk);
+  if (group > size)
+    state = acrossThreads(state, group / size, emitter);
+  Value reduced = state.parts.front();
+  if (!isa<VectorType>(reduced.getType()))
+    return vector::BroadcastOp::create(b, loc, type, reduced);
+  auto groups = llvm::map_to_vector(llvm::seq<int64_t>(0, size),
+                                    [&](int64_t i) { return i / inChunk; });
+  return vector::ShuffleOp::create(b, loc, reduced, reduced, groups);
+}
+
 //===----------------------------------------------------------------------===//
 // Walk
 //===----------------------------------------------------------------------===//
@@ -417,6 +435,9 @@ Value KernelLowering::computeAgain(Value value, const Chunk &chunk,
     again.map(value, computeAgain(held, chunk, again));
   } else if (auto index = dyn_cast<norm_tile::IndexOp>(op)) {
     again.map(value, emitIndex(index, chunk));
+  } else if (auto reduce = dyn_cast<GroupReduceOp>(op)) {
+    Value operand = computeAgain(reduce.getValue(), chunk, again);
+    again.map(value, emitGroupReduce(reduce, operand));
   } else {
     for (Value operand : op->getOperands())
       again.map(operand, computeAgain(operand, chunk, again));
@@ -450,6 +471,9 @@ KernelLowering::lowerChunk(PhaseOp phase, const Chunk &chunk) {
       map.map(held.getResult(), emitHeld(held, chunk));
     else if (auto index = dyn_cast<norm_tile::IndexOp>(op))
       map.map(index.getResult(), emitIndex(index, chunk));
+    else if (auto reduce = dyn_cast<GroupReduceOp>(op))
+      map.map(reduce.getResult(),
+              emitGroupReduce(reduce, map.lookup(reduce.getValue())));
     else if (isa<NormTileDialect>(op.getDialect()))
       return op.emitOpError("has no lowering in a phase");
     else

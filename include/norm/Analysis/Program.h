@@ -23,8 +23,10 @@ namespace mlir::norm {
 /// How an operand lies in the space of rows and columns.
 enum class Access { Full, Column, Row, Scalar };
 
-/// A program over rows: all its reductions are over the same dims, the *column*
-/// dims; the others are the *row* dims. Either may lie anywhere.
+/// A program over rows: its reductions are over the same dims, the *column*
+/// dims; the others are the *row* dims. Either may lie anywhere. Along memory
+/// there may also be reductions over the last column dims only, which reduce
+/// *groups* of neighbouring columns and need no exchange.
 ///
 /// The *walked* dims are those that a phase of the kernel goes over: all column
 /// dims or, with an order across memory that has inner columns, all but the
@@ -55,7 +57,14 @@ public:
   bool isColumnDim(unsigned dim) const {
     return columnMask & (uint64_t(1) << dim);
   }
-  /// The reductions whose operand is ready in `phase`.
+  bool isWalkedDim(unsigned dim) const {
+    return walkedMask & (uint64_t(1) << dim);
+  }
+  /// The columns in a group of a reduction over groups, 0 for one over rows.
+  int64_t groupOf(ReduceOp reduce) const;
+  /// How many neighbouring columns share an element of an operand.
+  int64_t groupOfOperand(unsigned number) const;
+  /// The reductions over rows whose operand is ready in `phase`.
   SmallVector<ReduceOp> reductionsOf(unsigned phase) const;
   /// Values to keep from `phase` for later phases. From the first phase, so
   /// that each input is read once and the fewest bits are held: inputs, or
@@ -81,11 +90,24 @@ private:
   SmallVector<Value> laterRoots() const;
 
   LogicalResult checkOutputs() const;
+  LogicalResult checkGroups() const;
   void setAccesses();
 
   llvm::DenseMap<Value, uint64_t> supports;
   uint64_t columnMask = 0, walkedMask = 0;
 };
+
+/// Whether the order of a reduction can change its result.
+bool dependsOnOrder(ReduceOp reduce);
+/// Whether that of any reduction of a program can.
+bool dependsOnOrder(GenericOp program);
+
+/// The dims that a reduction of a program goes over, as a bit set.
+uint64_t getReducedDims(GenericOp program, ReduceOp reduce);
+/// Columns of the groups that `dims`, the last ones of the column dims, make
+/// up: a power of two. Nothing if they aren't such dims.
+std::optional<int64_t> getGroupSize(GenericOp program, uint64_t columnDims,
+                                    uint64_t dims);
 
 /// The order of a program's reductions where nothing else is said. Along memory
 /// where neighbours in memory of its first full input are columns of one row:
@@ -98,10 +120,6 @@ FailureOr<OrderAttr> naturalOrder(GenericOp program);
 /// `#norm.schedule` as a C++ value, and back.
 ::norm::Schedule toSchedule(ScheduleAttr attr);
 ScheduleAttr toAttribute(MLIRContext *context, const ::norm::Schedule &schedule);
-
-/// Bytes of a reduction's state, at most: what each thread writes where the
-/// warps of a CTA meet.
-int64_t stateBytes(ReduceKind kind, Type type);
 
 /// Bytes of a reduction's state, at most: what each thread writes where the
 /// warps of a CTA meet.

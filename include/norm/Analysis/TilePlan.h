@@ -114,6 +114,7 @@ struct ProgramFacts {
   int64_t stateBytes = 4;   ///< bytes per thread that exchanges write, at most
   int64_t countBytes = 0;   ///< those of them that count elements
   int64_t phases = 1;       ///< walks over the columns
+  int64_t group = 1;        ///< columns of the largest group that is reduced
   // Across memory:
   int64_t inner = 0;     ///< inner columns of the order; 0: along memory
   int64_t narrowest = 4; ///< bytes of an element of the narrowest input
@@ -136,6 +137,9 @@ constexpr int64_t maxColumns = int64_t(1) << 30;
 /// Columns per leaf for a row whose narrowest streamed input has elements of
 /// `bytes`: one 16-byte access.
 int64_t leafFor(int64_t bytes);
+
+/// The most columns of a group that a warp reduces, each thread a leaf.
+constexpr int64_t maxGroup(int64_t leaf) { return 32 * leaf; }
 
 /// The schedule that the model picks. Measured on sm_90: one row per CTA with
 /// 1 to 4 accesses of 16 bytes per thread, 128 to 256 threads up to 16384

@@ -86,6 +86,12 @@ protected:
   virtual void emitHold(norm_tile::HoldOp op, Value value,
                         const Chunk &chunk) = 0;
   virtual Value emitHeld(norm_tile::HeldOp op, const Chunk &chunk) = 0;
+  /// Combines the states of `count` neighbouring threads, the first of which
+  /// has a number that `count` divides; all of them get the result.
+  virtual ReduceState acrossThreads(ReduceState state, int64_t count,
+                                    ReduceEmitter &emitter) {
+    return state;
+  }
   /// The element of the current row or, across memory, those of its chunk.
   virtual Value emitLoadRow(norm_tile::LoadRowOp op);
   virtual void emitStoreRow(Value value, const Buffer &buffer) = 0;
@@ -109,6 +115,7 @@ protected:
   Value extentOf(unsigned dim);
   SmallVector<Value> decompose(ArrayRef<unsigned> dims, Value linear);
   Value emitIndex(norm_tile::IndexOp op, const Chunk &chunk);
+  Value emitGroupReduce(norm_tile::GroupReduceOp op, Value value);
   Value positionOnWalk(unsigned dim, const Chunk &chunk);
   /// Positions on a dim of the elements of a chunk that begins with `linear`.
   Value chunkIndex(unsigned dim, Value linear);

@@ -23,7 +23,7 @@ class KernelOp;
 namespace norm {
 
 /// Whether buffers may hold elements of a type: f16, bf16, f32, f64, f8E4M3FN,
-/// f8E5M2, i1 (a byte, 0 or 1) and integers of 8, 16, 32 or 64 bits.
+/// f8E5M2, f8E8M0FNU, i1 (a byte, 0 or 1) and integers of 8, 16, 32 or 64 bits.
 bool isStorable(Type type);
 
 /// The type that LLVM keeps an element in: i8 for the 8-bit floats and i1, else

@@ -111,6 +111,20 @@ static Value shuffle(OpBuilder &b, Location loc, Value value, Value offset,
   return value;
 }
 
+ReduceState GPULowering::acrossThreads(ReduceState state, int64_t count,
+                                       ReduceEmitter &emitter) {
+  Value width = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(32));
+  for (int64_t half = count / 2; half >= 1; half /= 2) {
+    Value offset = arith::ConstantOp::create(
+        b, loc, b.getI32IntegerAttr(static_cast<int32_t>(half)));
+    ReduceState other;
+    for (Value part : state.parts)
+      other.parts.push_back(shuffle(b, loc, part, offset, width));
+    state = emitter.combine(state, other);
+  }
+  return state;
+}
+
 /// Combines the lanes of a warp (of a group, if it is smaller) by halving; all
 /// of them get the result.
 ReduceState GPULowering::acrossWarp(ReduceState state,

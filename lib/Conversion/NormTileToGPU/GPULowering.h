@@ -55,6 +55,8 @@ protected:
                 const Chunk &chunk) override;
   Value emitHeld(norm_tile::HeldOp op, const Chunk &chunk) override;
   void emitStoreRow(Value value, const Buffer &buffer) override;
+  ReduceState acrossThreads(ReduceState state, int64_t count,
+                            ReduceEmitter &emitter) override;
   void startExchange(norm_tile::ExchangeStartOp op) override;
   SmallVector<ReduceState>
   finishExchange(norm_tile::ExchangeStartOp op) override;
@@ -119,6 +121,7 @@ private:
   Value loadElements(Value operand, const Chunk &chunk, VectorType type);
   Value loadApart(norm_tile::LoadOp op, const Chunk &chunk);
   void storeApart(norm_tile::StoreOp op, Value value, const Chunk &chunk);
+  void storeGroups(norm_tile::StoreOp op, Value value, const Chunk &chunk);
   void storeElements(Value value, Value pointer, const Chunk &chunk);
   Value isWhole(const Chunk &chunk);
   Value isAny(const Chunk &chunk);

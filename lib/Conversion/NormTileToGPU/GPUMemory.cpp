@@ -339,7 +339,55 @@ void GPULowering::storeApart(StoreOp op, Value value, const Chunk &chunk) {
   }
 }
 
+/// One element for each group that begins in the chunk.
+void GPULowering::storeGroups(StoreOp op, Value value, const Chunk &chunk) {
+  Buffer &buffer = bufferOf(op.getDestination());
+  Value base = rowBase(op.getDestination());
+  Value column =
+      arith::TruncIOp::create(b, loc, b.getI32Type(), toI64(chunk.column));
+  int64_t size = cast<VectorType>(value.getType()).getNumElements();
+  auto i32 = [&](int64_t number) {
+    return arith::ConstantOp::create(
+        b, loc, b.getI32IntegerAttr(static_cast<int32_t>(number)));
+  };
+  for (int64_t i = 0; i < size; i += op.getGroup()) {
+    Value isStored;
+    if (static_cast<int64_t>(op.getGroup()) > size) {
+      Value rest = arith::RemUIOp::create(b, loc, column, i32(op.getGroup()));
+      isStored = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rest,
+                                       i32(0));
+    }
+    if (chunk.mask) {
+      Value isColumn =
+          vector::ExtractOp::create(b, loc, chunk.mask, ArrayRef<int64_t>{i});
+      isStored = isStored
+                     ? arith::AndIOp::create(b, loc, isStored, isColumn)
+                     : isColumn;
+    }
+    OpBuilder::InsertionGuard guard(b);
+    if (isStored) {
+      auto condition = scf::IfOp::create(b, loc, isStored, /*withElse=*/false);
+      b.setInsertionPointToStart(condition.thenBlock());
+    }
+    Value at = arith::AddIOp::create(b, loc, column, i32(i));
+    Value part = vector::ExtractOp::create(b, loc, value, ArrayRef<int64_t>{i});
+    LLVM::StoreOp::create(b, loc, part, chunkElement(buffer, base, at),
+                          bytesOf(buffer.element));
+  }
+}
+
 void GPULowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
+  if (op.getGroup() > 1) {
+    // The address of a row is found at the level of rows.
+    (void)rowBase(op.getDestination());
+    OpBuilder::InsertionGuard guard(b);
+    if (isRow) {
+      auto condition = scf::IfOp::create(b, loc, isRow, /*withElse=*/false);
+      b.setInsertionPointToStart(condition.thenBlock());
+    }
+    storeGroups(op, value, chunk);
+    return;
+  }
   bool isApart = bufferOf(op.getDestination()).reach == Reach::Gather;
   Value pointer = isApart ? Value() : chunkPointer(op.getDestination(), chunk);
   OpBuilder::InsertionGuard guard(b);

@@ -62,6 +62,7 @@ private:
   Chunk fullChunk(Value number);
   Chunk tailChunk();
   Value chunkBuffer(Value operand);
+  void storeGroups(norm_tile::StoreOp op, Value value, const Chunk &chunk);
   Value elementOfChunk(const Buffer &buffer, Value base, Value first,
                        Value number);
 

@@ -182,7 +182,26 @@ Value HostLowering::emitLoad(LoadOp op, const Chunk &chunk) {
                         chunk.mask ? tail : Value());
 }
 
+/// One element for each group of a chunk, which are whole.
+void HostLowering::storeGroups(StoreOp op, Value value, const Chunk &chunk) {
+  Buffer &buffer = bufferOf(op.getDestination());
+  Value base = basePointer(buffer, rowDims);
+  Value copy = chunkBuffer(op.getDestination());
+  vector::StoreOp::create(b, loc, value, copy, ValueRange{index(0)});
+  Value end = chunk.mask ? tail : index(kernel.getChunkSize());
+  emitLoop(index(0), end, op.getGroup(), [&](Value i) {
+    Value element = memref::LoadOp::create(b, loc, copy, ValueRange{i});
+    LLVM::StoreOp::create(
+        b, loc, element,
+        elementOfChunk(buffer, base, toI64(chunk.column), i),
+        alignmentOf(buffer.element));
+    return success();
+  });
+}
+
 void HostLowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
+  if (op.getGroup() > 1)
+    return storeGroups(op, value, chunk);
   storeNeighbours(value, op.getDestination(),
                   basePointer(bufferOf(op.getDestination()), rowDims),
                   toI64(chunk.column), chunk.mask ? tail : Value());

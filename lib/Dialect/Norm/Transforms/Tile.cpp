@@ -9,6 +9,8 @@
 #include "norm/Dialect/Norm/Transforms/Passes.h"
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 
+#include "TileRandom.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -76,8 +78,46 @@ struct Space {
         return number;
     return std::nullopt;
   }
+  /// Number of the kernel's dim that stands for `dim` and those after it.
+  std::optional<unsigned> findFrom(unsigned dim) const {
+    for (auto [number, group] : llvm::enumerate(
+             llvm::concat<const SmallVector<unsigned>>(rows, columns)))
+      if (group.front() == dim)
+        return number;
+    return std::nullopt;
+  }
+  ArrayRef<unsigned> getGroup(unsigned number) const {
+    return number < rows.size() ? rows[number] : columns[number - rows.size()];
+  }
 };
 } // namespace
+
+/// Those of a `norm.random`'s dims on which its position differs.
+static SmallVector<unsigned> findRandomDims(GenericOp op,
+                                            ArrayRef<Attribute> names) {
+  SmallVector<unsigned> dims;
+  for (Attribute name : names) {
+    unsigned dim = *op.getDimNumber(cast<StringAttr>(name));
+    if (op.getExtents()[dim] != 1)
+      dims.push_back(dim);
+  }
+  return dims;
+}
+
+/// Whether the position that each `norm.random` takes is the same where two
+/// dims are one.
+static bool isRandomOfBoth(GenericOp op, unsigned first, unsigned second) {
+  for (auto random : op.getBlock()->getOps<RandomOp>())
+    for (ArrayRef<Attribute> names :
+         {random.getOuterDims(), random.getInnerDims()}) {
+      SmallVector<unsigned> dims = findRandomDims(op, names);
+      auto at = llvm::find(dims, first), next = llvm::find(dims, second);
+      bool isFollowed = at != dims.end() && at + 1 == next;
+      if (!isFollowed && (at != dims.end() || next != dims.end()))
+        return false;
+    }
+  return true;
+}
 
 /// Dims whose position or unknown extent the body asks for.
 static uint64_t findNamedDims(GenericOp op) {
@@ -107,6 +147,7 @@ collapse(GenericOp op, ArrayRef<unsigned> dims, uint64_t separate,
                  !(separate >> groups.back().back() & 1) &&
                  !(keepsStatic && ShapedType::isStatic(extents[dim]) &&
                    ShapedType::isDynamic(extents[groups.back().back()])) &&
+                 isRandomOfBoth(op, groups.back().back(), dim) &&
                  llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
                    return liesLikeOne(operand,
                                       op.getMatchingIndexingMap(&operand),
@@ -200,6 +241,10 @@ private:
   Value emitOp(OpResult wanted, bool onChunk);
   Value emitExtent(ExtentOp op);
   Value emitIndex(IndexOp op, bool onChunk);
+  Value emitRandom(RandomOp op);
+  RandomPlace findPlace(ArrayRef<Attribute> names);
+  bool isInBlocks(const TiledRandom &random, ArrayRef<Attribute> lastNames);
+  Value emitExtentOf(unsigned number);
 
   VectorType vectorOf(Type element) {
     return VectorType::get({kernel.getChunkSize()}, element);
@@ -301,16 +346,85 @@ Value KernelBuilder::emitExtent(ExtentOp op) {
   if (ShapedType::isStatic(extent))
     return toType(rows, arith::ConstantIndexOp::create(rows, loc, extent),
                   op.getType());
-  bool isColumn = program.isColumnDim(dim);
+  return toType(rows, emitExtentOf(*space.find(dim)), op.getType());
+}
+
+/// The extent of a dim of the kernel.
+Value KernelBuilder::emitExtentOf(unsigned number) {
+  int64_t extent = kernel.getSpace().getExtent(number);
+  if (extent >= 0)
+    return arith::ConstantIndexOp::create(rows, loc, extent);
+  bool isColumn = number >= space.rows.size();
   Type index = rows.getIndexType();
-  Value value;
   if ((isColumn ? space.columns : space.rows).size() > 1 || isAcross)
-    value = tile::ExtentOp::create(rows, loc, index, *space.find(dim));
-  else if (isColumn)
-    value = tile::ColumnsOp::create(rows, loc, index);
-  else
-    value = tile::RowsOp::create(rows, loc, index);
-  return toType(rows, value, op.getType());
+    return tile::ExtentOp::create(rows, loc, index, number);
+  if (isColumn)
+    return tile::ColumnsOp::create(rows, loc, index);
+  return tile::RowsOp::create(rows, loc, index);
+}
+
+/// Where the row or chunk is on dims that a `norm.random` names.
+RandomPlace KernelBuilder::findPlace(ArrayRef<Attribute> names) {
+  RandomPlace place;
+  SmallVector<unsigned> dims = findRandomDims(generic, names);
+  for (size_t i = 0; i < dims.size();) {
+    unsigned number = *space.findFrom(dims[i]);
+    bool isWalked = program.isWalkedDim(dims[i]);
+    i += space.getGroup(number).size();
+    OpBuilder &b = isWalked ? chunks : rows;
+    if (!isWalked && !isAcross && space.rows.size() == 1) {
+      place.positions.push_back(row);
+    } else {
+      Type type = b.getIndexType();
+      if (isWalked || isAcross)
+        type = vectorOf(type);
+      place.positions.push_back(tile::IndexOp::create(b, loc, type, number));
+    }
+    place.extents.push_back(emitExtentOf(number));
+  }
+  return place;
+}
+
+/// Whether each four elements of a chunk share one evaluation: the last of the
+/// dims is the one along which chunks are, in whole blocks.
+bool KernelBuilder::isInBlocks(const TiledRandom &random,
+                               ArrayRef<Attribute> lastNames) {
+  SmallVector<unsigned> dims = findRandomDims(generic, lastNames);
+  if (dims.empty() || random.chunkSize % 4 != 0 ||
+      isa<VectorType>(random.seed.getType()) ||
+      isa<VectorType>(random.offset.getType()))
+    return false;
+  // A chunk is along all dims of one kind, and across memory along the inner
+  // columns as well.
+  bool hasInner = kernel.getOrder().getInner() > 1;
+  bool isAlongRows = isAcross && !hasInner;
+  unsigned first = isAcross ? 0 : space.rows.size();
+  unsigned last = (isAlongRows ? space.rows.size()
+                               : space.rows.size() + space.columns.size()) -
+                  1;
+  bool isLast = llvm::is_contained(space.getGroup(last), dims.back());
+  bool isOnly = first == last;
+  return isLast && (isOnly || kernel.getSpace().getExtent(last) % 4 == 0);
+}
+
+Value KernelBuilder::emitRandom(RandomOp op) {
+  TiledRandom random;
+  random.seed = get(op.getSeed());
+  random.offset = get(op.getOffset());
+  if (!random.seed || !random.offset)
+    return {};
+  random.outer = findPlace(op.getOuterDims());
+  random.inner = findPlace(op.getInnerDims());
+  random.chunkSize = kernel.getChunkSize();
+  random.isInBlocks = isInBlocks(random, op.getInnerDims());
+  // What a row's chunks have in common is computed once.
+  auto builderFor = [&](ArrayRef<Value> operands) -> OpBuilder & {
+    bool isOnChunk = llvm::any_of(operands, [&](Value operand) {
+      return operand.getParentBlock() == chunks.getInsertionBlock();
+    });
+    return isOnChunk ? chunks : rows;
+  };
+  return mlir::norm::emitRandom(builderFor, loc, random);
 }
 
 Value KernelBuilder::emitIndex(IndexOp op, bool onChunk) {
@@ -345,7 +459,16 @@ Value KernelBuilder::emitOp(OpResult wanted, bool onChunk) {
     return emitExtent(extent);
   if (auto index = dyn_cast<IndexOp>(op))
     return emitIndex(index, onChunk);
-  assert(!isa<ReduceOp>(op) && "results of reductions are mapped by the wait");
+  if (auto random = dyn_cast<RandomOp>(op))
+    return emitRandom(random);
+  if (auto reduce = dyn_cast<ReduceOp>(op)) {
+    int64_t group = program.groupOf(reduce);
+    assert(group && "results of reductions over rows are mapped by the wait");
+    Value value = getVector(reduce.getValue());
+    return value ? tile::GroupReduceOp::create(chunks, loc, reduce.getKind(),
+                                               value, group)
+                 : Value();
+  }
   bool onVectors = onChunk;
   SmallVector<Value> operands;
   for (Value operand : op->getOperands()) {
@@ -397,8 +520,9 @@ LogicalResult KernelBuilder::buildPhase(unsigned phase, tile::PhaseOp op) {
       return failure();
     Value destination = kernel.getBlock()->getArgument(number);
     bool hasRow = kernel.getSpace().hasRows(number);
+    int64_t group = isAcross ? 1 : program.groupOfOperand(number);
     tile::StoreOp::create(chunks, loc, value, destination,
-                          hasRow ? row : Value(), column);
+                          hasRow ? row : Value(), column, group);
   }
   if (holds()) {
     llvm::SetVector<Value> kept = program.valuesToHold(phase);

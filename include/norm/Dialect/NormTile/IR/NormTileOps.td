@@ -15,6 +15,7 @@ include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/CallInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "norm/Dialect/Norm/IR/NormAttrs.td"
 
@@ -219,12 +220,17 @@ def NormTile_LoadOp : NormTile_Op<"load", [HasParent<"PhaseOp">]> {
 
 def NormTile_StoreOp : NormTile_Op<"store", [HasParent<"PhaseOp">]> {
   let summary = "store a chunk of an output";
-  let description = [{ Elements beyond the last column are not written. }];
+  let description = [{
+    Elements beyond the last column are not written. With `group`, the
+    destination has one element for every so many neighbouring columns, for
+    which all of these have the same value.
+  }];
   let arguments = (ins AnyVectorOfNonZeroRank:$value, AnyMemRef:$destination,
-    Optional<Index>:$row, Index:$column);
+    Optional<Index>:$row, Index:$column,
+    DefaultValuedAttr<I64Attr, "1">:$group);
   let assemblyFormat = [{
-    $value `,` $destination `[` custom<Position>($row, $column) `]` attr-dict
-      `:` type($value) `,` type($destination)
+    $value `,` $destination `[` custom<Position>($row, $column) `]`
+      (`group` $group^)? attr-dict `:` type($value) `,` type($destination)
   }];
 }
 
@@ -263,6 +269,23 @@ def NormTile_HeldOp : NormTile_Op<"held", [HasParent<"PhaseOp">]> {
   let arguments = (ins I64Attr:$slot);
   let results = (outs AnyVectorOfNonZeroRank:$result);
   let assemblyFormat = "$slot attr-dict `:` type($result)";
+}
+
+def NormTile_GroupReduceOp : NormTile_Op<"group_reduce", [Pure,
+    HasParent<"PhaseOp">, SameOperandsAndResultType]> {
+  let summary = "reduce groups of neighbouring columns";
+  let description = [{
+    Each element becomes the reduction of the `group` neighbouring columns that
+    it is one of, the first of which is a multiple of `group`. Its kind gives
+    the same bits in any order. Groups end where rows do. A group lies within
+    the chunks of 32 neighbouring threads.
+
+    Example: `%m = norm_tile.group_reduce maxnum %v group 128 : vector<8xf32>`
+  }];
+  let arguments = (ins Norm_ReduceKindAttr:$kind, AnyVectorOfNonZeroRank:$value,
+    I64Attr:$group);
+  let results = (outs AnyVectorOfNonZeroRank:$result);
+  let assemblyFormat = "$kind $value `group` $group attr-dict `:` type($value)";
 }
 
 def NormTile_ExchangeStartOp : NormTile_Op<"exchange_start",
