@@ -13,6 +13,8 @@
 
 #include "NamedOps.h"
 
+#include "Random.h"
+
 using namespace mlir;
 using namespace ::norm;
 using namespace ::norm::reference;
@@ -322,7 +324,7 @@ bool reference::isNamedOp(Operation *op) {
              mlir::norm::L2NormalizeOp, mlir::norm::SoftmaxOp,
              mlir::norm::LogSoftmaxOp, mlir::norm::LogSumExpOp,
              mlir::norm::GroupNormOp, mlir::norm::InstanceNormOp,
-             mlir::norm::BatchNormOp>(op);
+             mlir::norm::BatchNormOp, mlir::norm::DropoutOp>(op);
 }
 
 llvm::Expected<Arrays>
@@ -348,5 +350,7 @@ reference::evaluateNamedOp(Operation *op, llvm::ArrayRef<const Array *> in) {
     return evaluateInstanceNorm(instance, in);
   if (auto batch = dyn_cast<mlir::norm::BatchNormOp>(op))
     return evaluateBatchNorm(batch, in);
+  if (auto dropout = dyn_cast<mlir::norm::DropoutOp>(op))
+    return evaluateDropout(dropout, in);
   return errorAt(op, "can't be evaluated by the reference");
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evaluator.h"
+#include "Random.h"
 #include "Reductions.h"
 #include "ScalarOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -305,6 +306,10 @@ static llvm::Expected<Arrays> evaluateBodyOp(Operation &op,
           .Case<mlir::norm::IndexOp>([&](auto index) {
             unsigned dim = *program.getDimNumber(index.getDim());
             return take(positions(*dtypeOf(index.getType()), extents, dim));
+          })
+          .Case<mlir::norm::RandomOp>([&](auto random) {
+            return take(evaluateRandom(random, program, *(*operands)[0],
+                                       *(*operands)[1], extents));
           })
           .Default([&](Operation *other) {
             if (other->hasTrait<OpTrait::ConstantLike>()) {

@@ -16,44 +16,78 @@ using namespace mlir::norm;
 // random
 //===----------------------------------------------------------------------===//
 
-ParseResult RandomOp::parse(OpAsmParser &parser, OperationState &result) {
-  OpAsmParser::UnresolvedOperand seed, offset;
-  Builder &builder = parser.getBuilder();
-  SmallVector<Attribute> dims;
-  Type type;
+/// `[a, b]` or, where the last of them were one dim, `[a, (b, c)]`.
+static ParseResult parsePosition(OpAsmParser &parser,
+                                 SmallVectorImpl<Attribute> &dims,
+                                 int64_t &inner) {
   auto parseDim = [&]() -> ParseResult {
     StringRef name;
     if (parser.parseKeyword(&name))
       return failure();
-    dims.push_back(builder.getStringAttr(name));
+    dims.push_back(parser.getBuilder().getStringAttr(name));
     return success();
   };
+  inner = 1;
+  if (parser.parseLSquare())
+    return failure();
+  if (succeeded(parser.parseOptionalRSquare()))
+    return success();
+  while (true) {
+    if (succeeded(parser.parseOptionalLParen())) {
+      size_t before = dims.size();
+      if (parser.parseCommaSeparatedList(parseDim) || parser.parseRParen())
+        return failure();
+      inner = dims.size() - before;
+      return parser.parseRSquare();
+    }
+    if (parseDim())
+      return failure();
+    if (failed(parser.parseOptionalComma()))
+      return parser.parseRSquare();
+  }
+}
+
+ParseResult RandomOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand seed, offset;
+  Builder &builder = parser.getBuilder();
+  SmallVector<Attribute> dims;
+  int64_t inner;
+  Type type;
   if (parser.parseOperand(seed) || parser.parseComma() ||
       parser.parseOperand(offset) || parser.parseKeyword("at") ||
-      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Square,
-                                     parseDim) ||
+      parsePosition(parser, dims, inner) ||
       parser.parseOptionalAttrDict(result.attributes) ||
       parser.parseColonType(type) ||
       parser.resolveOperand(seed, builder.getI64Type(), result.operands) ||
       parser.resolveOperand(offset, builder.getI64Type(), result.operands))
     return failure();
-  result.getOrAddProperties<Properties>().dims = builder.getArrayAttr(dims);
+  auto &properties = result.getOrAddProperties<Properties>();
+  properties.dims = builder.getArrayAttr(dims);
+  properties.inner = builder.getI64IntegerAttr(inner);
   result.addTypes(type);
   return success();
 }
 
 void RandomOp::print(OpAsmPrinter &p) {
   p << ' ' << getSeed() << ", " << getOffset() << " at [";
-  llvm::interleaveComma(getDims().getAsValueRange<StringAttr>(), p,
-                        [&](StringRef name) { p << name; });
-  p << ']';
-  p.printOptionalAttrDict((*this)->getAttrs(), {"dims"});
+  size_t first = getDims().size() - getInner();
+  bool isGroup = getInner() > 1;
+  for (auto [i, name] :
+       llvm::enumerate(getDims().getAsValueRange<StringAttr>()))
+    p << (i ? ", " : "") << (isGroup && i == first ? "(" : "") << name;
+  p << (isGroup ? ")]" : "]");
+  p.printOptionalAttrDict((*this)->getAttrs(), {"dims", "inner"});
   p << " : " << getType();
 }
 
 LogicalResult RandomOp::verify() {
-  if (getDims().empty())
+  int64_t count = getDims().size();
+  if (count == 0)
     return emitOpError("expects at least one dim but got none");
+  int64_t inner = getInnerAttr().getInt();
+  if (inner < 1 || inner > count)
+    return emitOpError() << "expects 'inner' from 1 to " << count
+                         << ", the number of its dims, but got " << inner;
   return success();
 }
 
@@ -84,7 +118,11 @@ void DropoutOp::print(OpAsmPrinter &p) {
 
 LogicalResult DropoutOp::verify() {
   double p = getP().convertToDouble();
+  auto type = cast<RankedTensorType>(getX().getType());
   // [DROP-C1]
+  if (type.getRank() == 0)
+    return emitOpError() << "expects 'x' of rank 1 or more but got " << type;
+  // [DROP-C2]
   if (!(p >= 0) || !(p < 1))
     return emitOpError() << "expects 'p' from 0 to less than 1 but got "
                          << toText(getP());

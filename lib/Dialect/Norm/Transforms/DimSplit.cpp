@@ -259,17 +259,28 @@ void DimSplit::fillBody(RewriterBase &rewriter, GenericOp split) {
       mapping.map(index.getResult(), makeIndex(rewriter, split, index));
       continue;
     }
-    auto reduce = dyn_cast<ReduceOp>(rewriter.clone(inner, mapping));
-    if (!reduce)
-      continue;
-    SmallVector<Attribute> dims;
-    for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>()) {
-      unsigned dim = *program.getDimNumber(name);
-      for (unsigned i = 0, e = getNumParts(dim); i != e; ++i)
-        dims.push_back(
-            rewriter.getStringAttr(split.getDimName(getFirst(dim) + i)));
+    Operation *copy = rewriter.clone(inner, mapping);
+    auto splitNames = [&](ArrayRef<Attribute> names) {
+      SmallVector<Attribute> dims;
+      for (Attribute name : names) {
+        unsigned dim = *program.getDimNumber(cast<StringAttr>(name));
+        for (unsigned i = 0, e = getNumParts(dim); i != e; ++i)
+          dims.push_back(
+              rewriter.getStringAttr(split.getDimName(getFirst(dim) + i)));
+      }
+      return dims;
+    };
+    if (auto reduce = dyn_cast<ReduceOp>(copy)) {
+      reduce.setDimsAttr(
+          rewriter.getArrayAttr(splitNames(reduce.getDims().getValue())));
+    } else if (auto random = dyn_cast<RandomOp>(copy)) {
+      // Positions are row-major on the parts, as they were on the whole.
+      SmallVector<Attribute> dims = splitNames(random.getOuterDims());
+      SmallVector<Attribute> inner = splitNames(random.getInnerDims());
+      llvm::append_range(dims, inner);
+      random.setDimsAttr(rewriter.getArrayAttr(dims));
+      random.setInner(inner.size());
     }
-    reduce.setDimsAttr(rewriter.getArrayAttr(dims));
   }
 }
 

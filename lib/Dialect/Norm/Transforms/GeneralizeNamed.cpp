@@ -120,6 +120,14 @@ Value NamedBody::extent(unsigned dim, Type type) {
   return ExtentOp::create(rewriter, loc, type, nameOf(dim));
 }
 
+Value NamedBody::random(Value seed, Value offset) {
+  SmallVector<Attribute> names;
+  for (unsigned dim : allDims)
+    names.push_back(nameOf(dim));
+  return RandomOp::create(rewriter, loc, seed, offset,
+                          rewriter.getArrayAttr(names));
+}
+
 /// Over several axes the product is taken in integers, so that it is rounded
 /// once, as over one axis.
 Value NamedBody::getCount() {
@@ -256,7 +264,7 @@ bool norm::generalizeNamed(RewriterBase &rewriter, DimSizes &sizes,
                            Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<LayerNormOp, RmsNormOp, L2NormalizeOp, SoftmaxOp, LogSoftmaxOp,
-            LogSumExpOp, GroupNormOp, InstanceNormOp, BatchNormOp>(
+            LogSumExpOp, GroupNormOp, InstanceNormOp, BatchNormOp, DropoutOp>(
           [&](auto named) {
             generalizeNorm(rewriter, sizes, named);
             return true;

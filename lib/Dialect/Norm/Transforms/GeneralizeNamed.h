@@ -60,6 +60,10 @@ public:
     return arith::ConstantOp::create(rewriter, loc,
                                      rewriter.getFloatAttr(compute, value));
   }
+  Value constant(const APFloat &value) {
+    return arith::ConstantOp::create(rewriter, loc,
+                                     FloatAttr::get(compute, value));
+  }
   Value constant(int64_t value, Type type) {
     return arith::ConstantOp::create(rewriter, loc,
                                      rewriter.getIntegerAttr(type, value));
@@ -74,6 +78,8 @@ public:
   Value reduce(ReduceKind kind, Value value);
   Value index(unsigned dim, Type type);
   Value extent(unsigned dim, Type type);
+  /// The random number at the position on all dims.
+  Value random(Value seed, Value offset);
 
   /// The number of elements of a row, rounded once.
   Value getCount();
@@ -129,6 +135,7 @@ void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, LogSumExpOp op);
 void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, GroupNormOp op);
 void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, InstanceNormOp op);
 void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, BatchNormOp op);
+void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, DropoutOp op);
 
 } // namespace mlir::norm
 

@@ -159,17 +159,35 @@ def Norm_RandomOp : Norm_BodyOp<"random"> {
         counter = (j / 4 mod 2^32, i mod 2^32, offset mod 2^32, offset / 2^32)
         key     = (seed mod 2^32, (seed / 2^32) xor (i / 2^32))
 
-    so that four neighbours take one evaluation.
+    so that four neighbours take one evaluation. Several last dims in
+    parentheses stand for a dim that was split into them: `j` is the row-major
+    position on those. Splitting any dim, and merging neighbours of one group,
+    leaves every number as it was.
 
-    Example: `%u = norm.random %seed, %offset at [row, col] : i32`
+    Example:
+
+    ```mlir
+    %u = norm.random %seed, %offset at [row, col] : i32
+    %v = norm.random %seed, %offset at [row, (col, col1)] : i32
+    ```
 
     Reference: J. Salmon, M. Moraes, R. Dror and D. Shaw, Parallel Random
     Numbers: As Easy as 1, 2, 3, SC 2011.
   }];
-  let arguments = (ins I64:$seed, I64:$offset, StrArrayAttr:$dims);
+  let arguments = (ins I64:$seed, I64:$offset, StrArrayAttr:$dims,
+    DefaultValuedAttr<I64Attr, "1">:$inner);
   let results = (outs I32:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The dims of `i`, and those of `j`.
+    ::llvm::ArrayRef<::mlir::Attribute> getOuterDims() {
+      return getDims().getValue().drop_back(getInner());
+    }
+    ::llvm::ArrayRef<::mlir::Attribute> getInnerDims() {
+      return getDims().getValue().take_back(getInner());
+    }
+  }];
 }
 
 def Norm_YieldOp : Norm_BodyOp<"yield", [Terminator, ReturnLike]> {
