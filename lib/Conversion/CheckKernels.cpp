@@ -17,7 +17,7 @@ using namespace mlir::norm_tile;
 
 /// The types of elements, for diagnostics.
 static constexpr llvm::StringLiteral kElements =
-    "f16, bf16, f32, f64, f8E4M3FN, f8E5M2";
+    "f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU";
 
 static LogicalResult checkOperands(KernelOp kernel) {
   for (BlockArgument arg : kernel.getBlock()->getArguments()) {

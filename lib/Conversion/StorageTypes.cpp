@@ -18,14 +18,14 @@ using namespace mlir::norm_tile;
 
 bool mlir::norm::isStorable(Type type) {
   return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
-         isa<Float8E4M3FNType, Float8E5M2Type>(type) ||
+         isa<Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType>(type) ||
          type.isSignlessInteger(1) || type.isSignlessInteger(8) ||
          type.isSignlessInteger(16) || type.isSignlessInteger(32) ||
          type.isSignlessInteger(64);
 }
 
 Type mlir::norm::storageTypeOf(Type type) {
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(type) || type.isInteger(1))
+  if (isa<Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType>(type) || type.isInteger(1))
     return IntegerType::get(type.getContext(), 8);
   return type;
 }

@@ -80,11 +80,14 @@ Element reference::rounded(DType type, Element x) {
   if (x.isUnknown() || std::isnan(x.bound))
     return unknown(x.value);
   if (std::isnan(x.value))
-    return {kNaN, 0};
+    return {roundValue(type, kNaN), 0};
   if (x.bound == 0)
     return {roundValue(type, x.value), 0};
   if (std::isinf(x.value))
     return unknown(x.value);
+  // Of the magnitude, which has no sign to cross.
+  if (type == DType::F8E8M0FNU)
+    x = absolute(x);
   double bound = x.bound + kOwnError * (std::fabs(x.value) + x.bound);
   if (type == DType::F64)
     return overflowed(

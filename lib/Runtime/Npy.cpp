@@ -145,6 +145,8 @@ llvm::StringRef descriptorOf(DType type) {
     return "<u2";
   case DType::F8E4M3FN:
   case DType::F8E5M2:
+  case DType::F8E8M0FNU:
+  case DType::F4E2M1FN:
     return "|u1";
   case DType::I1:
     return "|b1";

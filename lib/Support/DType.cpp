@@ -106,6 +106,41 @@ uint32_t encodeSmall(const FloatFormat &format, double value) {
   return sign | (result > largest ? infinity : uint32_t(result));
 }
 
+double decodePower(uint8_t code) {
+  return code == 0xff ? std::numeric_limits<double>::quiet_NaN()
+                      : std::ldexp(1.0, int(code) - 127);
+}
+
+/// The exponent of f32, were its range of exponents without an end.
+uint8_t encodePower(double value) {
+  if (!std::isfinite(value))
+    return 0xff;
+  if (value == 0.0)
+    return 0;
+  return uint8_t(std::clamp(std::ilogb(value), -127, 127) + 127);
+}
+
+constexpr double kMagnitudesE2M1[] = {0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0};
+
+double decodeE2M1(uint8_t code) {
+  double magnitude = kMagnitudesE2M1[code & 7];
+  return code & 8 ? -magnitude : magnitude;
+}
+
+uint8_t encodeE2M1(double value) {
+  if (std::isnan(value))
+    return 7;
+  double magnitude = std::fabs(value);
+  uint8_t code = 0;
+  for (; code < 7; ++code) {
+    double middle = (kMagnitudesE2M1[code] + kMagnitudesE2M1[code + 1]) / 2;
+    // A tie goes to the even code, as that has the even significand.
+    if (magnitude < middle || (magnitude == middle && code % 2 == 0))
+      break;
+  }
+  return std::signbit(value) ? code | 8 : code;
+}
+
 template <typename T>
 T saturate(double value) {
   if (std::isnan(value))
@@ -123,24 +158,26 @@ T saturate(double value) {
 struct TypeInfo {
   DType type;
   llvm::StringLiteral name;
-  uint8_t bytes;
+  uint8_t bits;
   uint8_t precision;
   int16_t minExponent;
   int16_t maxExponent;
 };
 
 constexpr TypeInfo kTypes[] = {
-    {DType::F64, "f64", 8, 53, -1022, 1023},
-    {DType::F32, "f32", 4, 24, -126, 127},
-    {DType::F16, "f16", 2, 11, -14, 15},
-    {DType::BF16, "bf16", 2, 8, -126, 127},
-    {DType::F8E4M3FN, "f8E4M3FN", 1, 4, -6, 8},
-    {DType::F8E5M2, "f8E5M2", 1, 3, -14, 15},
-    {DType::I1, "i1", 1, 0, 0, 0},
-    {DType::I8, "i8", 1, 0, 0, 0},
-    {DType::I16, "i16", 2, 0, 0, 0},
-    {DType::I32, "i32", 4, 0, 0, 0},
-    {DType::I64, "i64", 8, 0, 0, 0},
+    {DType::F64, "f64", 64, 53, -1022, 1023},
+    {DType::F32, "f32", 32, 24, -126, 127},
+    {DType::F16, "f16", 16, 11, -14, 15},
+    {DType::BF16, "bf16", 16, 8, -126, 127},
+    {DType::F8E4M3FN, "f8E4M3FN", 8, 4, -6, 8},
+    {DType::F8E5M2, "f8E5M2", 8, 3, -14, 15},
+    {DType::F8E8M0FNU, "f8E8M0FNU", 8, 1, -127, 127},
+    {DType::F4E2M1FN, "f4E2M1FN", 4, 2, 0, 2},
+    {DType::I1, "i1", 8, 0, 0, 0},
+    {DType::I8, "i8", 8, 0, 0, 0},
+    {DType::I16, "i16", 16, 0, 0, 0},
+    {DType::I32, "i32", 32, 0, 0, 0},
+    {DType::I64, "i64", 64, 0, 0, 0},
 };
 
 const TypeInfo &info(DType type) { return kTypes[unsigned(type)]; }
@@ -148,10 +185,11 @@ const TypeInfo &info(DType type) { return kTypes[unsigned(type)]; }
 } // namespace
 
 llvm::ArrayRef<DType> norm::allDTypes() {
-  static constexpr DType kAll[] = {DType::F64,  DType::F32,      DType::F16,
-                                   DType::BF16, DType::F8E4M3FN, DType::F8E5M2,
-                                   DType::I1,   DType::I8,       DType::I16,
-                                   DType::I32,  DType::I64};
+  static constexpr DType kAll[] = {
+      DType::F64,      DType::F32,    DType::F16,       DType::BF16,
+      DType::F8E4M3FN, DType::F8E5M2, DType::F8E8M0FNU, DType::F4E2M1FN,
+      DType::I1,       DType::I8,     DType::I16,       DType::I32,
+      DType::I64};
   return kAll;
 }
 
@@ -164,7 +202,9 @@ std::optional<DType> norm::parseDType(llvm::StringRef text) {
   return std::nullopt;
 }
 
-unsigned norm::byteSize(DType type) { return info(type).bytes; }
+unsigned norm::bitSize(DType type) { return info(type).bits; }
+
+unsigned norm::byteSize(DType type) { return (info(type).bits + 7) / 8; }
 
 bool norm::isFloat(DType type) { return info(type).precision != 0; }
 
@@ -207,6 +247,10 @@ double norm::decode(DType type, const void *bytes) {
     return decodeSmall(kE4M3, loadAs<uint8_t>(bytes));
   case DType::F8E5M2:
     return decodeSmall(kE5M2, loadAs<uint8_t>(bytes));
+  case DType::F8E8M0FNU:
+    return decodePower(loadAs<uint8_t>(bytes));
+  case DType::F4E2M1FN:
+    return decodeE2M1(loadAs<uint8_t>(bytes));
   case DType::I1:
     return loadAs<uint8_t>(bytes) != 0;
   case DType::I8:
@@ -235,6 +279,10 @@ void norm::encode(DType type, double value, void *bytes) {
     return storeAs(uint8_t(encodeSmall(kE4M3, value)), bytes);
   case DType::F8E5M2:
     return storeAs(uint8_t(encodeSmall(kE5M2, value)), bytes);
+  case DType::F8E8M0FNU:
+    return storeAs(encodePower(value), bytes);
+  case DType::F4E2M1FN:
+    return storeAs(encodeE2M1(value), bytes);
   case DType::I1:
     return storeAs(uint8_t(!std::isnan(value) && value != 0.0), bytes);
   case DType::I8:
@@ -246,6 +294,24 @@ void norm::encode(DType type, double value, void *bytes) {
   case DType::I64:
     return storeAs(saturate<int64_t>(value), bytes);
   }
+}
+
+double norm::decodeAt(DType type, const void *bytes, uint64_t index) {
+  auto *first = static_cast<const uint8_t *>(bytes);
+  if (!isPacked(type))
+    return decode(type, first + index * byteSize(type));
+  uint8_t code = first[index / 2] >> (index % 2 * 4);
+  return decode(type, &code);
+}
+
+void norm::encodeAt(DType type, double value, void *bytes, uint64_t index) {
+  auto *first = static_cast<uint8_t *>(bytes);
+  if (!isPacked(type))
+    return encode(type, value, first + index * byteSize(type));
+  uint8_t code = 0;
+  encode(type, value, &code);
+  uint8_t &pair = first[index / 2];
+  pair = index % 2 ? (pair & 0x0f) | code << 4 : (pair & 0xf0) | code;
 }
 
 double norm::roundTo(DType type, double value) {

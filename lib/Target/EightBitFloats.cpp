@@ -1,4 +1,4 @@
-//===- EightBitFloats.cpp - f8E4M3FN and f8E5M2 as bytes ------------------===//
+//===- EightBitFloats.cpp - Floats of at most 8 bits as bytes -------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EightBitFloats.h"
+#include "MicroFloats.h"
 #include "ShapedEmitter.h"
 #include "SmallFloats.h"
 #include "norm/Support/DType.h"
@@ -53,7 +54,7 @@ static constexpr Format kE5M2{2, 15, 61440.0, true, 0x7c, "e5m2x2"};
 static bool isEightBit(Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
     type = vector.getElementType();
-  return isa<Float8E4M3FNType, Float8E5M2Type>(type);
+  return isa<Float8E4M3FNType, Float8E5M2Type>(type) || isMicroFloat(type);
 }
 
 static const Format &formatOf(Type type) {
@@ -324,6 +325,7 @@ private:
   LogicalResult expand(arith::TruncFOp op);
   LogicalResult checkMove(Operation *op);
   void holdAsBytes(Operation *op);
+  void dropBitcast(arith::BitcastOp op);
 
   IRRewriter rewriter;
   StringRef target;
@@ -331,12 +333,33 @@ private:
 };
 } // namespace
 
+static bool isFourBit(Type type) {
+  return isa<Float4E2M1FNType>(getElementTypeOrSelf(type));
+}
+
+/// Values of `x` as the bytes that they are held in.
+static Value asBytes(ShapedEmitter &emit, OpBuilder &b, Value x) {
+  Type i8 = b.getI8Type();
+  if (!isFourBit(x.getType()))
+    return emit.bitcast(i8, x);
+  return emit.convert<arith::ExtUIOp>(i8, emit.bitcast(b.getIntegerType(4), x));
+}
+
+static Value fromBytes(ShapedEmitter &emit, OpBuilder &b, Type type,
+                       Value bytes) {
+  if (isFourBit(type))
+    bytes = emit.convert<arith::TruncIOp>(b.getIntegerType(4), bytes);
+  return emit.bitcast(getElementTypeOrSelf(type), bytes);
+}
+
 LogicalResult Expander::checkTarget(Operation *op, Type type, StringRef role) {
   auto vector = dyn_cast<VectorType>(type);
   if (vector && (vector.getRank() != 1 || vector.isScalable()))
     return op->emitError() << "expects a scalar or a vector of one static dim "
                               "to convert but got "
                            << type;
+  if (isMicroFloat(type))
+    return success();
   if (gpu && vector && vector.getNumElements() > kMaxGPUElements)
     return op->emitError() << "expects at most " << kMaxGPUElements
                            << " elements to convert by pairs but got " << type;
@@ -353,17 +376,25 @@ LogicalResult Expander::expand(arith::ExtFOp op) {
   if (failed(checkTarget(op, x.getType(), "operand")))
     return failure();
   rewriter.setInsertionPoint(op);
-  const Format &format = formatOf(x.getType());
   ShapedEmitter emit(rewriter, op.getLoc(), op.getType());
-  Value bytes = emit.bitcast(rewriter.getI8Type(), x);
-  Value result = gpu ? extendOnGPU(rewriter, op.getLoc(), format, bytes)
-                     : extendBytes(emit, rewriter, format, bytes);
+  Value bytes = asBytes(emit, rewriter, x);
+  Value result;
+  if (isMicroFloat(x.getType()))
+    result = extendMicroFloat(emit, rewriter, x.getType(), bytes);
+  else if (gpu)
+    result = extendOnGPU(rewriter, op.getLoc(), formatOf(x.getType()), bytes);
+  else
+    result = extendBytes(emit, rewriter, formatOf(x.getType()), bytes);
   Type to = getElementTypeOrSelf(op.getType());
   // Exact all the way.
-  if (to.isF64())
+  if (to.isF64()) {
     result = emit.convert<arith::ExtFOp>(to, result);
-  else if (!to.isF32())
-    result = emit.convert<arith::TruncFOp>(to, result);
+  } else if (!to.isF32()) {
+    auto rounded =
+        arith::TruncFOp::create(rewriter, op.getLoc(), op.getType(), result);
+    rewriter.replaceOp(op, rounded);
+    return isEightBit(to) ? expand(rounded) : success();
+  }
   rewriter.replaceOp(op, result);
   return success();
 }
@@ -371,23 +402,44 @@ LogicalResult Expander::expand(arith::ExtFOp op) {
 LogicalResult Expander::expand(arith::TruncFOp op) {
   if (failed(checkTarget(op, op.getType(), "result")))
     return failure();
+  bool isPower = isa<Float8E8M0FNUType>(getElementTypeOrSelf(op.getType()));
   if (auto mode = op.getRoundingmode();
-      mode && *mode != arith::RoundingMode::to_nearest_even)
-    return op.emitError() << "expects rounding to nearest even but got "
-                          << arith::stringifyRoundingMode(*mode);
+      mode && (isPower || *mode != arith::RoundingMode::to_nearest_even))
+    return op.emitError() << "expects "
+                          << (isPower ? "no rounding mode, as f8E8M0FNU rounds "
+                                        "towards zero,"
+                                      : "rounding to nearest even")
+                          << " but got " << arith::stringifyRoundingMode(*mode);
   rewriter.setInsertionPoint(op);
-  const Format &format = formatOf(op.getType());
-  ShapedEmitter emit(rewriter, op.getLoc(), op.getType());
+  Location loc = op.getLoc();
+  ShapedEmitter emit(rewriter, loc, op.getType());
   Value x = op.getIn();
   Type from = getElementTypeOrSelf(x.getType());
-  if (from.isF64())
+  if (from.isF64()) {
     x = roundToOdd(emit, rewriter, x);
-  else if (!from.isF32())
-    x = emit.convert<arith::ExtFOp>(rewriter.getF32Type(), x);
-  Value bytes = gpu ? roundOnGPU(rewriter, op.getLoc(), format, x)
-                    : roundToBytes(emit, rewriter, format, x);
-  Type to = getElementTypeOrSelf(op.getType());
-  rewriter.replaceOp(op, emit.bitcast(to, bytes));
+  } else if (!from.isF32()) {
+    auto extended = arith::ExtFOp::create(rewriter, loc,
+                                          emit.typed(rewriter.getF32Type()), x);
+    x = extended;
+    if (isEightBit(from)) {
+      // Its replacement is the operand of what is made here.
+      auto held = emit.make<arith::BitcastOp>(x.getType(), x)
+                      .getDefiningOp<arith::BitcastOp>();
+      if (failed(expand(extended)))
+        return failure();
+      x = held.getIn();
+      rewriter.eraseOp(held);
+      rewriter.setInsertionPoint(op);
+    }
+  }
+  Value bytes;
+  if (isMicroFloat(op.getType()))
+    bytes = roundToMicroFloat(emit, rewriter, op.getType(), x);
+  else if (gpu)
+    bytes = roundOnGPU(rewriter, loc, formatOf(op.getType()), x);
+  else
+    bytes = roundToBytes(emit, rewriter, formatOf(op.getType()), x);
+  rewriter.replaceOp(op, fromBytes(emit, rewriter, op.getType(), bytes));
   return success();
 }
 
@@ -400,10 +452,13 @@ static bool touchesEightBit(Operation *op) {
 
 /// Whether an op does no more than to move its operands about.
 static bool onlyMoves(Operation *op) {
+  // Bytes of which half are used are no vector's bits.
+  if (isa<vector::BitCastOp>(op))
+    return !isFourBit(op->getOperand(0).getType()) &&
+           !isFourBit(op->getResult(0).getType());
   if (isa<arith::SelectOp, arith::ConstantOp, arith::BitcastOp,
-          vector::BitCastOp, vector::BroadcastOp, vector::ExtractOp,
-          vector::FromElementsOp, vector::InsertOp, vector::ShuffleOp,
-          vector::ToElementsOp>(op))
+          vector::BroadcastOp, vector::ExtractOp, vector::FromElementsOp,
+          vector::InsertOp, vector::ShuffleOp, vector::ToElementsOp>(op))
     return true;
   StringRef dialect = op->getName().getDialectNamespace();
   return dialect == "scf" || dialect == "cf" || dialect == "ub";
@@ -424,10 +479,12 @@ LogicalResult Expander::checkMove(Operation *op) {
 
 static Attribute constantAsBytes(Attribute value) {
   Type i8 = IntegerType::get(value.getContext(), 8);
-  if (auto dense = dyn_cast<DenseElementsAttr>(value))
-    return dense.bitcast(i8);
-  return IntegerAttr::get(i8,
-                          cast<FloatAttr>(value).getValue().bitcastToAPInt());
+  auto codeOf = [](const APFloat &number) {
+    return number.bitcastToAPInt().zextOrTrunc(8);
+  };
+  if (auto dense = dyn_cast<DenseFPElementsAttr>(value))
+    return dense.mapValues(i8, codeOf);
+  return IntegerAttr::get(i8, codeOf(cast<FloatAttr>(value).getValue()));
 }
 
 void Expander::holdAsBytes(Operation *op) {
@@ -454,6 +511,20 @@ void Expander::holdAsBytes(Operation *op) {
           hold(argument);
 }
 
+/// A bitcast of values that have become bytes.
+void Expander::dropBitcast(arith::BitcastOp op) {
+  Value x = op.getIn();
+  unsigned from = getElementTypeOrSelf(x.getType()).getIntOrFloatBitWidth();
+  unsigned to = getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth();
+  rewriter.setInsertionPoint(op);
+  if (x.getType() == op.getType())
+    rewriter.replaceOp(op, x);
+  else if (from > to)
+    rewriter.replaceOpWithNewOp<arith::TruncIOp>(op, op.getType(), x);
+  else if (from < to)
+    rewriter.replaceOpWithNewOp<arith::ExtUIOp>(op, op.getType(), x);
+}
+
 LogicalResult Expander::run(Operation *root) {
   SmallVector<Operation *> conversions;
   bool found = false;
@@ -477,10 +548,7 @@ LogicalResult Expander::run(Operation *root) {
   if (checked.wasInterrupted())
     return failure();
   root->walk([&](Operation *op) { holdAsBytes(op); });
-  root->walk([&](arith::BitcastOp op) {
-    if (op.getIn().getType() == op.getType())
-      rewriter.replaceOp(op, op.getIn());
-  });
+  root->walk([&](arith::BitcastOp op) { dropBitcast(op); });
   return success();
 }
 

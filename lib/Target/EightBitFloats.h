@@ -1,4 +1,4 @@
-//===- EightBitFloats.h - f8E4M3FN and f8E5M2 as bytes ----------*- C++ -*-===//
+//===- EightBitFloats.h - Floats of at most 8 bits as bytes -----*- C++ -*-===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -26,6 +26,10 @@ LogicalResult emulateEightBitArithmetic(Operation *root);
 ///
 /// Rounds once, to nearest even. Beyond the largest number, after rounding,
 /// f8E4M3FN gets its NaN and f8E5M2 an infinity. A NaN becomes 0x7f.
+///
+/// So do f8E8M0FNU and f4E2M1FN, in integer arithmetic on all targets, rounded
+/// as `roundToMicroFloat` says; a value of f4E2M1FN is held in the low half of
+/// an i8 whose high half is zero.
 LogicalResult expandEightBitFloats(Operation *root, StringRef target);
 
 } // namespace norm

@@ -8,6 +8,7 @@
 #include "norm/Target/Passes.h"
 
 #include "EightBitFloats.h"
+#include "MicroFloats.h"
 #include "ShapedEmitter.h"
 #include "SmallFloats.h"
 #include "norm/Support/Targets.h"
@@ -44,6 +45,20 @@ static bool isKnown(Type type) {
   type = getElementTypeOrSelf(type);
   return !isa<FloatType>(type) || type.isF32() || type.isF64() ||
          isSmallFloat(type);
+}
+
+/// Whether an op may have operands and results of a type. Those that a target
+/// has no arithmetic of are converted and moved only, without a further
+/// rounding.
+static bool takes(Operation *op, Type type) {
+  if (!isMicroFloat(type))
+    return isKnown(type);
+  if (auto extension = dyn_cast<arith::ExtFOp>(op))
+    return !isMicroFloat(extension.getType()) &&
+           !(isa<Float8E8M0FNUType>(getElementTypeOrSelf(type)) &&
+             getElementTypeOrSelf(extension.getType()).isF16());
+  return isa<arith::TruncFOp, arith::BitcastOp, arith::ConstantOp,
+             arith::SelectOp>(op);
 }
 
 /// The LLVM intrinsic that computes what `op` does, rounded exactly; empty if
@@ -89,10 +104,10 @@ public:
 private:
   LogicalResult legalize(Operation *op) {
     for (Type type : op->getOperandTypes())
-      if (!isKnown(type))
+      if (!takes(op, type))
         return rejectType(op, type);
     for (Type type : op->getResultTypes())
-      if (!isKnown(type))
+      if (!takes(op, type))
         return rejectType(op, type);
     dropFastMath(op);
     if (auto fma = dyn_cast<vector::FMAOp>(op))

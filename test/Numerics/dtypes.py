@@ -3,13 +3,18 @@
 """Runs an op on every element type in and out, and on integers that a prologue
 dequantizes, against the float64 reference; on another device than the host also
 against the host's bits. Or assembles the PTX of each. Prints a line for each
-failure and a count; exits 1 if there is any.
+failure and a count; exits 1 if there is any. With `codes` as OP, the conversions
+to and from the types of codes and scales, of all codes and around all values and
+ties.
 
   dtypes.py NORM_RUN OP --device=DEVICE
   dtypes.py NORM_COMPILE OP --target=sm_90 PTXAS
 """
 
+import itertools
+import math
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -81,6 +86,79 @@ def cases(op):
            f"0=random:{ROWS}x160:seed=5:std=20")
 
 
+def npy(folder, name, descr, shape, data):
+    """Writes a .npy file; returns its path."""
+    header = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    path = Path(folder) / f"{name}.npy"
+    path.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) +
+                     header.encode() + data)
+    return path
+
+
+def around(values, ties):
+    """The floats at and next to numbers, of both signs, zero and the like."""
+    numbers = []
+    for value in itertools.chain(values, ties):
+        bits, = struct.unpack("<I", struct.pack("<f", value))
+        numbers += [bits, bits + 1, max(bits - 1, 0)]
+    numbers += [0x7f800000, 0x7fc00000, 0x7f7fffff, 1, 0x7f800001, 0x41100000]
+    numbers += [bits | 0x80000000 for bits in numbers]
+    return numbers
+
+
+def code_cases(folder):
+    """(name, program, data of argument 0)"""
+    powers = [math.ldexp(1.0, e) for e in range(-127, 128)]
+    middles = [1.5 * power for power in powers]
+    fours = [0.5, 1, 1.5, 2, 3, 4, 6]
+    ties = [0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5]
+    for code, floats, rows in (("f8E8M0FNU", around(powers, middles), 6),
+                               ("f4E2M1FN", around(fours, ties), 2)):
+        columns = (len(floats) + rows - 1) // rows
+        columns += columns % 2
+        floats += [0x3f800000] * (rows * columns - len(floats))
+        data = npy(folder, f"floats_{code}", "<f4", (rows, columns),
+                   struct.pack(f"<{len(floats)}I", *floats))
+        for shape, extent in (("fixed", columns), ("any", "?")):
+            x, y = (f"tensor<?x{extent}x{t}>" for t in ("f32", code))
+            yield (f"f32 -> {code}, {shape} columns",
+                   f"func.func @f(%x: {x}) -> {y} {{\n"
+                   f"  %r = arith.truncf %x : {x} to {y}\n"
+                   f"  return %r : {y}\n}}\n", f"0={data}")
+        # An odd number of rows, each of all codes.
+        rows = 3
+        bytes_ = (bytes(range(256)) if code == "f8E8M0FNU" else
+                  bytes(2 * i % 16 + (2 * i + 1) % 16 * 16 for i in range(8)))
+        data = npy(folder, f"codes_{code}", "|u1", (rows, len(bytes_)),
+                   bytes_ * rows)
+        columns = 256 if code == "f8E8M0FNU" else 16
+        for result, shape in itertools.product(("f32", "bf16", "f64"),
+                                               (columns, "?")):
+            x, y = (f"tensor<?x{shape}x{t}>" for t in (code, result))
+            yield (f"{code} -> {result}, {shape} columns",
+                   f"func.func @f(%x: {x}) -> {y} {{\n"
+                   f"  %r = arith.extf %x : {x} to {y}\n"
+                   f"  return %r : {y}\n}}\n", f"0={data}")
+        for source in ("f16", "bf16", "f64", "f8E5M2"):
+            x, y = (f"tensor<?x34x{t}>" for t in (source, code))
+            yield (f"{source} -> {code}",
+                   f"func.func @f(%x: {x}) -> {y} {{\n"
+                   f"  %r = arith.truncf %x : {x} to {y}\n"
+                   f"  return %r : {y}\n}}\n".replace(
+                       "truncf", "truncf" if source != "f8E5M2" or
+                       code == "f4E2M1FN" else "bitcast"),
+                   f"0=random:5x34:seed=4:std=3")
+    # Bits, and scales that multiply.
+    x, y = "tensor<?x256xi8>", "tensor<?x256xf8E8M0FNU>"
+    yield ("i8 as f8E8M0FNU", f"func.func @f(%x: {x}) -> {y} {{\n"
+           f"  %r = arith.bitcast %x : {x} to {y}\n  return %r : {y}\n}}\n",
+           "0=iota:3x256")
+    yield ("f8E8M0FNU as i8", f"func.func @f(%x: {y}) -> {x} {{\n"
+           f"  %r = arith.bitcast %x : {y} to {x}\n  return %r : {x}\n}}\n",
+           "0=random:3x256:std=8")
+
+
 def run(tool, device, source, data):
     """What went wrong, as text; empty if nothing did."""
     command = [tool, "--check", device, str(source), "--arg", data]
@@ -112,7 +190,8 @@ def main():
     failures = count = 0
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "case.mlir"
-        for name, text, data in cases(op):
+        selected = code_cases(folder) if op == "codes" else cases(op)
+        for name, text, data in selected:
             source.write_text(text)
             if where.startswith("--device="):
                 wrong = run(tool, where, source, data)

@@ -30,9 +30,11 @@ def NormLegalizeMathPass : Pass<"norm-legalize-math"> {
 
     Values of f8E4M3FN and f8E5M2 become i8. Their conversions are integer
     arithmetic on the host, instructions for pairs on a GPU from sm_89 on, and an
-    error for older ones. Other ops on them must only move them; function
-    arguments and memory must hold bytes already. Further float types are an
-    error.
+    error for older ones. Values of f8E8M0FNU become i8 too, and those of f4E2M1FN
+    the low half of one; their conversions are integer arithmetic on every target,
+    and other arithmetic on them is an error. Other ops on all four must only move
+    them; function arguments and memory must hold bytes already. Further float types
+    are an error.
 
     Example, for `target=sm_90`:
 

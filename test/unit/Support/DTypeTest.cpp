@@ -29,6 +29,10 @@ const llvm::fltSemantics &semantics(DType type) {
     return llvm::APFloat::BFloat();
   case DType::F8E4M3FN:
     return llvm::APFloat::Float8E4M3FN();
+  case DType::F8E8M0FNU:
+    return llvm::APFloat::Float8E8M0FNU();
+  case DType::F4E2M1FN:
+    return llvm::APFloat::Float4E2M1FN();
   default:
     return llvm::APFloat::Float8E5M2();
   }
@@ -43,8 +47,11 @@ uint64_t encodeBits(DType type, double value) {
 }
 
 double expected(DType type, uint64_t bits) {
-  llvm::APFloat value(semantics(type), llvm::APInt(byteSize(type) * 8, bits));
+  llvm::APFloat value(semantics(type), llvm::APInt(bitSize(type), bits));
   bool inexact = false;
+  // APFloat converts the NaN of f8E8M0FNU, which has no mantissa, to infinity.
+  if (value.isNaN())
+    return std::numeric_limits<double>::quiet_NaN();
   value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven,
                 &inexact);
   return value.convertToDouble();
@@ -60,6 +67,7 @@ uint64_t expectedBits(DType type, double value) {
 
 constexpr DType kSmall[] = {DType::F16, DType::BF16, DType::F8E4M3FN,
                             DType::F8E5M2};
+constexpr DType kMicro[] = {DType::F8E8M0FNU, DType::F4E2M1FN};
 
 TEST(DTypeTest, NamesRoundTrip) {
   for (DType type : allDTypes())
@@ -69,16 +77,92 @@ TEST(DTypeTest, NamesRoundTrip) {
   EXPECT_EQ(parseDType("BF16"), std::nullopt);
 }
 
+void checkDecoding(DType type) {
+  for (uint32_t bits = 0; bits < (1u << bitSize(type)); ++bits) {
+    double got = decodeBits(type, bits), want = expected(type, bits);
+    if (std::isnan(want))
+      ASSERT_TRUE(std::isnan(got)) << name(type).str() << " " << bits;
+    else
+      ASSERT_EQ(llvm::bit_cast<uint64_t>(got), llvm::bit_cast<uint64_t>(want))
+          << name(type).str() << " " << bits;
+  }
+}
+
 TEST(DTypeTest, DecodesEveryPatternOfTheSmallTypes) {
   for (DType type : kSmall)
-    for (uint32_t bits = 0; bits < (1u << (8 * byteSize(type))); ++bits) {
-      double got = decodeBits(type, bits), want = expected(type, bits);
-      if (std::isnan(want))
-        ASSERT_TRUE(std::isnan(got)) << name(type).str() << " " << bits;
-      else
-        ASSERT_EQ(llvm::bit_cast<uint64_t>(got), llvm::bit_cast<uint64_t>(want))
-            << name(type).str() << " " << bits;
+    checkDecoding(type);
+  for (DType type : kMicro)
+    checkDecoding(type);
+}
+
+TEST(DTypeTest, SizesInBitsAndBytes) {
+  EXPECT_EQ(bitSize(DType::F64), 64u);
+  EXPECT_EQ(bitSize(DType::F8E8M0FNU), 8u);
+  EXPECT_EQ(bitSize(DType::F4E2M1FN), 4u);
+  EXPECT_EQ(byteSize(DType::F4E2M1FN), 1u);
+  EXPECT_EQ(bitSize(DType::I1), 8u);
+  EXPECT_TRUE(isPacked(DType::F4E2M1FN));
+  EXPECT_FALSE(isPacked(DType::I1));
+  EXPECT_EQ(bytesOf(DType::F4E2M1FN, 32), 16u);
+  EXPECT_EQ(bytesOf(DType::BF16, 32), 64u);
+}
+
+TEST(DTypeTest, PowersOfTwoRoundTowardsZero) {
+  DType type = DType::F8E8M0FNU;
+  for (int exponent = -127; exponent <= 127; ++exponent) {
+    double power = std::ldexp(1.0, exponent);
+    uint64_t code = uint64_t(exponent + 127);
+    EXPECT_EQ(encodeBits(type, power), code);
+    EXPECT_EQ(encodeBits(type, -power), code);
+    EXPECT_EQ(encodeBits(type, std::nextafter(2 * power, 0.0)), code);
+    EXPECT_EQ(ulp(type, power), power);
+  }
+  EXPECT_EQ(encodeBits(type, 0.0), 0u);
+  EXPECT_EQ(encodeBits(type, 0x1p-300), 0u);
+  EXPECT_EQ(encodeBits(type, 0x1p300), 254u);
+  EXPECT_EQ(encodeBits(type, std::numeric_limits<double>::infinity()), 255u);
+  EXPECT_EQ(encodeBits(type, std::nan("")), 255u);
+  EXPECT_EQ(maxFinite(type), 0x1p127);
+}
+
+TEST(DTypeTest, FourBitsRoundToNearestEvenAndSaturate) {
+  DType type = DType::F4E2M1FN;
+  constexpr double ties[] = {0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0};
+  for (uint64_t code = 0; code < 7; ++code) {
+    uint64_t even = code % 2 ? code + 1 : code;
+    for (uint64_t sign : {0, 8}) {
+      double tie = sign ? -ties[code] : ties[code];
+      EXPECT_EQ(encodeBits(type, tie), even | sign) << tie;
+      EXPECT_EQ(encodeBits(type, std::nextafter(tie, 0.0)), code | sign);
+      EXPECT_EQ(encodeBits(type, std::nextafter(tie, 2 * tie)),
+                (code + 1) | sign);
     }
+  }
+  EXPECT_EQ(encodeBits(type, 1e300), 7u);
+  EXPECT_EQ(encodeBits(type, -std::numeric_limits<double>::infinity()), 15u);
+  EXPECT_EQ(encodeBits(type, std::nan("")), 7u);
+  EXPECT_EQ(encodeBits(type, -0.0), 8u);
+  EXPECT_EQ(maxFinite(type), 6.0);
+  EXPECT_EQ(ulp(type, 0.0), 0.5);
+  EXPECT_EQ(ulp(type, 4.5), 2.0);
+}
+
+TEST(DTypeTest, PairsShareAByte) {
+  DType type = DType::F4E2M1FN;
+  uint8_t bytes[] = {0, 0xff};
+  encodeAt(type, 1.5, bytes, 0);
+  encodeAt(type, -2.0, bytes, 1);
+  encodeAt(type, 0.5, bytes, 3);
+  EXPECT_EQ(bytes[0], 0xc3);
+  EXPECT_EQ(bytes[1], 0x1f);
+  EXPECT_EQ(decodeAt(type, bytes, 0), 1.5);
+  EXPECT_EQ(decodeAt(type, bytes, 1), -2.0);
+  EXPECT_EQ(decodeAt(type, bytes, 2), -6.0);
+  EXPECT_EQ(decodeAt(type, bytes, 3), 0.5);
+  float numbers[2] = {};
+  encodeAt(DType::F32, 7.0, numbers, 1);
+  EXPECT_EQ(numbers[1], 7.0f);
+  EXPECT_EQ(decodeAt(DType::F32, numbers, 1), 7.0);
 }
 
 TEST(DTypeTest, EncodesAroundEveryPatternOfTheSmallTypes) {

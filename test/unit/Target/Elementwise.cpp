@@ -49,7 +49,7 @@ runBytes(Device &device, const Elementwise &program,
   auto x = device.allocate(input.size());
   if (!x)
     return x.takeError();
-  std::vector<uint8_t> output(rows * kColumns * byteSize(program.output));
+  std::vector<uint8_t> output(bytesOf(program.output, rows * kColumns));
   auto y = device.allocate(output.size());
   if (!y)
     return y.takeError();
@@ -72,10 +72,13 @@ std::vector<uint64_t> norm::test::runOn(llvm::StringRef name,
                                         const Elementwise &program,
                                         const std::vector<uint64_t> &elements) {
   int64_t rows = (elements.size() + kColumns - 1) / kColumns;
+  std::vector<uint8_t> bytes(bytesOf(program.input, rows * kColumns));
   unsigned size = byteSize(program.input);
-  std::vector<uint8_t> bytes(rows * kColumns * size);
   for (size_t i = 0; i < elements.size(); ++i)
-    memcpy(bytes.data() + i * size, &elements[i], size);
+    if (isPacked(program.input))
+      bytes[i / 2] |= elements[i] << (i % 2 * 4);
+    else
+      memcpy(bytes.data() + i * size, &elements[i], size);
   auto device = openDevice(name);
   if (!device) {
     ADD_FAILURE() << llvm::toString(device.takeError());
@@ -89,7 +92,10 @@ std::vector<uint64_t> norm::test::runOn(llvm::StringRef name,
   size = byteSize(program.output);
   std::vector<uint64_t> result(elements.size());
   for (size_t i = 0; i < elements.size(); ++i)
-    memcpy(&result[i], output->data() + i * size, size);
+    if (isPacked(program.output))
+      result[i] = (*output)[i / 2] >> (i % 2 * 4) & 15;
+    else
+      memcpy(&result[i], output->data() + i * size, size);
   return result;
 }
 
@@ -120,13 +126,17 @@ const llvm::fltSemantics &norm::test::semanticsOf(DType type) {
     return llvm::APFloat::Float8E4M3FN();
   case DType::F8E5M2:
     return llvm::APFloat::Float8E5M2();
+  case DType::F8E8M0FNU:
+    return llvm::APFloat::Float8E8M0FNU();
+  case DType::F4E2M1FN:
+    return llvm::APFloat::Float4E2M1FN();
   default:
     llvm_unreachable("expects a floating point type");
   }
 }
 
 llvm::APFloat norm::test::valueOf(DType type, uint64_t bits) {
-  return {semanticsOf(type), llvm::APInt(8 * byteSize(type), bits)};
+  return {semanticsOf(type), llvm::APInt(bitSize(type), bits)};
 }
 
 uint64_t norm::test::bitsOf(const llvm::APFloat &value) {
