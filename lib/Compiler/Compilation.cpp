@@ -39,6 +39,7 @@ llvm::Error Compilation::checkOptions() {
         options.target);
   pipelineOptions.target = options.target;
   pipelineOptions.schedule = options.schedule;
+  pipelineOptions.explain = options.explain;
   manifest.norm = versionString().str();
   manifest.target = options.target;
   if (!gpu)
@@ -142,8 +143,7 @@ llvm::Error Compilation::selectKernel() {
     if (&op != kernel->getParentOp())
       op.erase();
   auto device = cast<gpu::GPUModuleOp>(kernel->getParentOp());
-  for (auto other :
-       llvm::make_early_inc_range(device.getOps<gpu::GPUFuncOp>()))
+  for (auto other : llvm::make_early_inc_range(device.getOps<gpu::GPUFuncOp>()))
     if (other != kernel)
       other.erase();
   return llvm::Error::success();
@@ -204,7 +204,9 @@ Compilation::runPasses(ModuleOp root,
 }
 
 llvm::Error Compilation::lowerToProgram() {
-  return runPasses(*module, mlir::norm::buildProgramPipeline);
+  return runPasses(*module, [&](OpPassManager &pm) {
+    mlir::norm::buildProgramPipeline(pm, pipelineOptions);
+  });
 }
 
 llvm::Error Compilation::lowerToScheduled() {
@@ -353,9 +355,12 @@ llvm::Expected<std::string> Compilation::printLLVM() {
       {options.target, pipelineOptions.ptxVersion});
 }
 
-llvm::Expected<std::string> Compilation::print(Level level) {
+llvm::Expected<std::string>
+Compilation::print(Level level, std::vector<std::string> *remarks) {
   if (llvm::Error error = lowerTo(level))
     return std::move(error);
+  if (remarks)
+    *remarks = diagnostics.takeRemarks();
   if (level == Level::LLVM)
     return printLLVM();
   std::string result;

@@ -29,7 +29,8 @@ public:
               llvm::StringRef fileName, const CompileOptions &options);
 
   llvm::Expected<Artifact> compile();
-  llvm::Expected<std::string> print(Level level);
+  llvm::Expected<std::string> print(Level level,
+                                    std::vector<std::string> *remarks);
 
 private:
   llvm::Error checkOptions();

@@ -46,7 +46,8 @@ llvm::Expected<Artifact> Compiler::compile(llvm::StringRef text,
 llvm::Expected<std::string> Compiler::print(llvm::StringRef text,
                                             llvm::StringRef fileName,
                                             const CompileOptions &options,
-                                            Level level) {
+                                            Level level,
+                                            std::vector<std::string> *remarks) {
   Compilation compilation(&impl->context, text, fileName, options);
-  return compilation.print(level);
+  return compilation.print(level, remarks);
 }

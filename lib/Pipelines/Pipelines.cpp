@@ -28,10 +28,13 @@ using namespace mlir::norm;
 // Stages
 //===----------------------------------------------------------------------===//
 
-void mlir::norm::buildProgramPipeline(OpPassManager &pm) {
+void mlir::norm::buildProgramPipeline(OpPassManager &pm,
+                                      const PipelineOptions &options) {
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createNormGeneralizePass());
-  functions.addPass(createNormFusePass());
+  NormFusePassOptions fuse;
+  fuse.explain = options.explain;
+  functions.addPass(createNormFusePass(fuse));
   functions.addPass(createNormRewriteWelfordPass());
   functions.addPass(createNormExpandMathPass());
 }
@@ -108,7 +111,7 @@ void mlir::norm::buildHostLLVMPipeline(OpPassManager &pm) {
 
 static void buildNormToTiledPipeline(OpPassManager &pm,
                                      const PipelineOptions &options) {
-  buildProgramPipeline(pm);
+  buildProgramPipeline(pm, options);
   buildSchedulePipeline(pm, options);
   buildBufferizePipeline(pm, options);
   buildTilePipeline(pm);
@@ -154,7 +157,13 @@ struct CommandLineOptions : public PassPipelineOptions<CommandLineOptions> {
       llvm::cl::desc("PTX version, 80 is 8.0; 0 for the target's first"),
       llvm::cl::init(0)};
 
-  PipelineOptions get() const { return {target, schedule, ptxVersion}; }
+  Option<bool> explain{*this, "explain",
+                       llvm::cl::desc("remark on each decision of norm-fuse"),
+                       llvm::cl::init(false)};
+
+  PipelineOptions get() const {
+    return {target, schedule, ptxVersion, explain};
+  }
 };
 } // namespace
 

@@ -29,7 +29,7 @@ using namespace norm;
 static constexpr llvm::StringLiteral kUsage =
     R"(usage: norm-compile INPUT [--emit=FORM] [--target=TARGET] [-o OUTPUT]
                     [--manifest FILE] [--entry NAME] [--schedule FIELDS]
-                    [--ptx-version N]
+                    [--ptx-version N] [--explain]
 
 INPUT, OUTPUT and FILE are paths; - is the standard input or output.
   --emit      norm, program, scheduled, tiled, gpu, nvvm, llvm: the IR at a level
@@ -40,6 +40,7 @@ INPUT, OUTPUT and FILE are paths; - is the standard input or output.
   --entry     the function; by default the only public one, or main
   --schedule  fields that override the model's, as in 'threads=256'
   --ptx-version  80 for PTX 8.0; by default the first that has the target
+  --explain   says on stderr what was fused and what wasn't, and why
   --version, --help
 )";
 
@@ -138,6 +139,8 @@ llvm::Error CommandLine::parseOne(llvm::StringRef argument) {
     return options.help = true, llvm::Error::success();
   if (name == "--version")
     return options.version = true, llvm::Error::success();
+  if (argument == "--explain")
+    return options.compile.explain = true, llvm::Error::success();
 
   std::string *value = llvm::StringSwitch<std::string *>(name)
                            .Case("-o", &options.output)
@@ -251,14 +254,18 @@ static void addUsage(Manifest &manifest, const Cubin &cubin) {
       }
 }
 
+static void printRemarks(llvm::ArrayRef<std::string> remarks) {
+  for (const std::string &remark : remarks)
+    llvm::errs() << remark << "\n";
+}
+
 static llvm::Error compileCode(const Options &options, llvm::StringRef text,
                                llvm::StringRef fileName) {
   llvm::Expected<Artifact> artifact =
       Compiler().compile(text, fileName, options.compile);
   if (!artifact)
     return artifact.takeError();
-  for (const std::string &remark : artifact->remarks)
-    llvm::errs() << remark << "\n";
+  printRemarks(artifact->remarks);
   if (options.form == Form::Cubin) {
     llvm::Expected<Cubin> cubin =
         assembleCubin(artifact->code, options.compile.target);
@@ -283,10 +290,12 @@ static llvm::Error run(const Options &options) {
   std::string fileName = options.input == "-" ? "<stdin>" : options.input;
   if (options.form != Form::Level)
     return compileCode(options, text, fileName);
-  llvm::Expected<std::string> printed =
-      Compiler().print(text, fileName, options.compile, options.level);
+  std::vector<std::string> remarks;
+  llvm::Expected<std::string> printed = Compiler().print(
+      text, fileName, options.compile, options.level, &remarks);
   if (!printed)
     return printed.takeError();
+  printRemarks(remarks);
   return writeFile(options.output, *printed);
 }
 

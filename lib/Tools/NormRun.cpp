@@ -77,6 +77,7 @@ llvm::Error Run::compile() {
   compileOptions.target = options.target;
   compileOptions.entry = options.entry;
   compileOptions.schedule = options.schedule;
+  compileOptions.explain = options.explain;
   if (llvm::Error error =
           makeLaunchOptions(options).moveInto(compileOptions.launch))
     return error;

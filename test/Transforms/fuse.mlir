@@ -212,9 +212,9 @@ func.func @statistic_of_conversion(%x: tensor<4x8xf16>, %e: tensor<4x8xf32>,
   // CHECK-NEXT: %{{.*}} = norm.generic (row, col)
   // CHECK-NEXT: ins(%[[A:.*]] = %[[X]][row, col] : tensor<4x8xf16>)
   // The order stays that of the f32 values which were reduced.
-  // CHECK-NEXT: outs(%{{.*}} = %[[D]][row] : tensor<4xf32>) attributes {name = "ext_max", order = #norm.order<leaf = 4, lanes = 1024>} {
+  // CHECK-NEXT: outs(%{{.*}} = %[[D]][row] : tensor<4xf32>) attributes {name = "ext_sum", order = #norm.order<leaf = 4, lanes = 1024>} {
   // CHECK-NEXT: %[[F:.*]] = arith.extf %[[A]] : f16 to f32
-  // CHECK-NEXT: %[[R:.*]] = norm.reduce max %[[F]] over [col] : f32
+  // CHECK-NEXT: %[[R:.*]] = norm.reduce add %[[F]] over [col] : f32
   // CHECK-NEXT: norm.yield %[[R]] : f32
   %s = norm.generic (row, col)
       ins(%a = %x[row, col] : tensor<4x8xf16>)
@@ -224,8 +224,8 @@ func.func @statistic_of_conversion(%x: tensor<4x8xf16>, %e: tensor<4x8xf32>,
   }
   %m = norm.generic (row, col)
       ins(%a = %s[row, col] : tensor<4x8xf32>)
-      outs(%o = %d[row] : tensor<4xf32>) attributes {name = "max"} {
-    %r = norm.reduce max %a over [col] : f32
+      outs(%o = %d[row] : tensor<4xf32>) attributes {name = "sum"} {
+    %r = norm.reduce add %a over [col] : f32
     norm.yield %r : f32
   }
   return %m : tensor<4xf32>

@@ -61,6 +61,8 @@ struct CompileOptions {
   KernelLaunchOptions launch;
   /// What the code must load on, as `cuDriverGetVersion` counts; 0 for any.
   unsigned driverVersion = 0;
+  /// Whether to remark on what was fused and what wasn't, and why.
+  bool explain = false;
 };
 
 /// A compiled function.
@@ -101,10 +103,12 @@ public:
                                    llvm::StringRef fileName,
                                    const CompileOptions &options);
 
-  /// The IR of the entry at a level, as text.
-  llvm::Expected<std::string> print(llvm::StringRef text,
-                                    llvm::StringRef fileName,
-                                    const CompileOptions &options, Level level);
+  /// The IR of the entry at a level, as text; in `remarks`, what the passes
+  /// remarked.
+  llvm::Expected<std::string>
+  print(llvm::StringRef text, llvm::StringRef fileName,
+        const CompileOptions &options, Level level,
+        std::vector<std::string> *remarks = nullptr);
 
 private:
   class Impl;

@@ -30,6 +30,8 @@ struct PipelineOptions {
   std::string schedule;
   /// 80 is PTX 8.0; 0 for the first one that has the target.
   unsigned ptxVersion = 0;
+  /// Whether norm-fuse remarks on each of its decisions.
+  bool explain = false;
 };
 
 /// The dialects of all levels, and the interfaces through which upstream's
@@ -43,7 +45,8 @@ void registerDialects(DialectRegistry &registry);
 
 /// From named and elementwise ops on tensors to fused programs whose only
 /// functions are exactly rounded ones.
-void buildProgramPipeline(OpPassManager &pm);
+void buildProgramPipeline(OpPassManager &pm,
+                          const PipelineOptions &options = PipelineOptions());
 
 /// Gives each program its order and its schedule.
 void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options);

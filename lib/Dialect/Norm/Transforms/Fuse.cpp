@@ -9,7 +9,8 @@
 #include "norm/Dialect/Norm/Transforms/Passes.h"
 
 #include "FuseReshapes.h"
-#include "ProgramFusion.h"
+#include "FusionModel.h"
+#include "ProgramPlaces.h"
 #include "SplitForLayouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,15 +32,20 @@ struct NormFusePass : public mlir::norm::impl::NormFusePassBase<NormFusePass> {
   void runOnOperation() override;
 
 private:
-  GenericOp
-  fuseOne(RewriterBase &rewriter, GenericOp consumer,
-          SmallVectorImpl<std::pair<GenericOp, std::string>> &reasons);
-  GenericOp fuseProducers(RewriterBase &rewriter, GenericOp consumer);
+  using Candidates = llvm::SmallSetVector<Operation *, 4>;
+  enum class Kin { Producer, Sibling };
+
+  bool fuseAll(RewriterBase &rewriter);
+  GenericOp fuseOne(RewriterBase &rewriter, GenericOp program, Kin kin);
+  GenericOp fuse(RewriterBase &rewriter, GenericOp other, GenericOp program,
+                 Kin kin, std::string &reason);
   OrderAttr orderOf(GenericOp program);
 
   /// Order of the reductions of each program before anything was fused with it,
   /// null for a program without.
   llvm::DenseMap<Operation *, OrderAttr> orders;
+  /// What to say of those that were not fused, if asked.
+  SmallVector<std::pair<Location, std::string>> refusals;
 };
 } // namespace
 
@@ -47,66 +53,142 @@ private:
 // something narrower, and must not change its bits.
 OrderAttr NormFusePass::orderOf(GenericOp program) {
   auto [entry, isNew] = orders.try_emplace(program, OrderAttr());
-  if (isNew && !program.getBody().getOps<ReduceOp>().empty())
+  if (isNew && dependsOnOrder(program))
     if (FailureOr<OrderAttr> order = naturalOrder(program); succeeded(order))
       entry->second = *order;
   return entry->second;
 }
 
-/// Fuses the two if they can be; says why not in `reason`.
-static GenericOp fuse(RewriterBase &rewriter, GenericOp producer,
-                      GenericOp consumer, std::string &reason) {
-  if (readsReshaped(producer, consumer))
-    return fuseThroughReshapes(rewriter, producer, consumer, reason);
-  if (auto fusion = ProgramFusion::match(producer, consumer, reason))
-    return fusion->apply(rewriter);
-  return nullptr;
-}
-
-/// Fuses one producer that can be fused; gives the reasons why the others
-/// can't if there is none.
-GenericOp NormFusePass::fuseOne(
-    RewriterBase &rewriter, GenericOp consumer,
-    SmallVectorImpl<std::pair<GenericOp, std::string>> &reasons) {
-  llvm::SmallSetVector<Operation *, 4> producers;
-  for (Value operand : consumer->getOperands())
+/// The programs whose results a program reads, as they are or reshaped.
+static void collectProducers(GenericOp program,
+                             llvm::SmallSetVector<Operation *, 4> &producers) {
+  for (Value operand : program->getOperands())
     if (GenericOp producer = getProgramBehindReshapes(operand))
       producers.insert(producer);
-  reasons.clear();
-  for (Operation *op : producers) {
-    auto producer = cast<GenericOp>(op);
-    std::string reason;
-    OrderAttr above = orderOf(producer), below = orderOf(consumer);
-    if (above && below && above != below) {
-      reasons.emplace_back(producer, "their reductions have different orders");
-      continue;
-    }
-    if (GenericOp fused = fuse(rewriter, producer, consumer, reason)) {
-      orders.erase(producer);
-      orders.erase(consumer);
-      orders[fused] = above ? above : below;
-      return fused;
-    }
-    reasons.emplace_back(producer, std::move(reason));
+}
+
+/// The programs above this one that read one of its inputs and that it doesn't
+/// read from, first ones first.
+static void collectSiblings(GenericOp program,
+                            llvm::SmallSetVector<Operation *, 4> &siblings) {
+  llvm::SmallSetVector<Operation *, 4> producers;
+  collectProducers(program, producers);
+  SmallVector<Operation *> found;
+  for (Value input : program.getInputs())
+    if (isa<RankedTensorType>(input.getType()))
+      for (Operation *user : input.getUsers())
+        if (isa<GenericOp>(user) && user->getBlock() == program->getBlock() &&
+            user->isBeforeInBlock(program) && !producers.contains(user))
+          found.push_back(user);
+  llvm::sort(found, [](Operation *a, Operation *b) {
+    return a != b && a->isBeforeInBlock(b);
+  });
+  siblings.insert_range(found);
+}
+
+/// Brings two programs of one block to where they can be fused: nothing between
+/// them needs the first, or the second is right above it.
+static LogicalResult bringTogether(TentativeHoist &hoist, GenericOp first,
+                                   GenericOp second, bool isSibling) {
+  if (first->getBlock() != second->getBlock())
+    return success();
+  Operation *reader = findFirstReader(first, second);
+  return reader ? hoist.moveAbove(second, isSibling ? first : reader)
+                : success();
+}
+
+/// Fuses `program` with `other`, above it, if that can be; else says why not in
+/// `reason`, which stays empty where there is nothing to fuse for.
+GenericOp NormFusePass::fuse(RewriterBase &rewriter, GenericOp other,
+                             GenericOp program, Kin kin, std::string &reason) {
+  OrderAttr above = orderOf(other), below = orderOf(program);
+  bool isSibling = kin == Kin::Sibling;
+  if (above && below && above != below) {
+    if (!isSibling ||
+        ProgramFusion::matchSiblings(other, program, reason).has_value())
+      reason = "their reductions have different orders";
+    return nullptr;
   }
+  OrderAttr order = above ? above : below;
+  StringRef name = other.getName().value_or("");
+  TentativeHoist hoist(rewriter);
+  bool isNear = succeeded(bringTogether(hoist, other, program, isSibling));
+  std::string saved, fusedName = name.str();
+  Location loc = program.getLoc();
+  GenericOp fused;
+  if (!isSibling && readsReshaped(other, program)) {
+    fused = fuseThroughReshapes(rewriter, other, program, order, reason, saved);
+  } else {
+    std::optional<ProgramFusion> fusion;
+    if (!isSibling)
+      fusion = ProgramFusion::match(other, program, reason);
+    else if (program->isBeforeInBlock(other))
+      fusion = ProgramFusion::matchSiblings(program, other, reason);
+    else
+      fusion = ProgramFusion::matchSiblings(other, program, reason);
+    if (isSibling && !isNear && !reason.empty())
+      reason = "its result is needed before this op";
+    if (fusion)
+      if (FailureOr<std::string> judged = judgeFusion(*fusion, order, reason);
+          succeeded(judged)) {
+        saved = *judged;
+        fused = fusion->apply(rewriter);
+      }
+  }
+  if (!fused)
+    return nullptr;
+  hoist.keep();
+  orders.erase(other);
+  orders.erase(program);
+  orders[fused] = order;
+  if (explain)
+    emitRemark(loc) << "fused with " << (isSibling ? "sibling" : "producer")
+                    << " '" << fusedName << "': saves " << saved;
+  return fused;
+}
+
+/// Fuses a program with the first of its producers or siblings that can be, and
+/// gives the fused program; else notes the reasons why none can.
+GenericOp NormFusePass::fuseOne(RewriterBase &rewriter, GenericOp program,
+                                Kin kin) {
+  Candidates candidates;
+  if (kin == Kin::Producer)
+    collectProducers(program, candidates);
+  else
+    collectSiblings(program, candidates);
+  SmallVector<std::pair<Location, std::string>> reasons;
+  for (Operation *op : candidates) {
+    auto other = cast<GenericOp>(op);
+    std::string reason;
+    if (GenericOp fused = fuse(rewriter, other, program, kin, reason))
+      return fused;
+    if (explain && !reason.empty())
+      reasons.emplace_back(program.getLoc(),
+                           (Twine("not fused with ") +
+                            (kin == Kin::Producer ? "producer" : "sibling") +
+                            " '" + other.getName().value_or("") +
+                            "': " + reason)
+                               .str());
+  }
+  refusals.append(reasons);
   return nullptr;
 }
 
-GenericOp NormFusePass::fuseProducers(RewriterBase &rewriter,
-                                      GenericOp consumer) {
-  SmallVector<std::pair<GenericOp, std::string>> reasons;
-  while (GenericOp fused = fuseOne(rewriter, consumer, reasons))
-    consumer = fused;
-  if (!explain)
-    return consumer;
-  for (auto &[producer, reason] : reasons) {
-    InFlightDiagnostic remark = consumer.emitRemark()
-                                << "not fused with producer '"
-                                << producer.getName().value_or("")
-                                << "': " << reason;
-    remark.attachNote(producer.getLoc()) << "the producer";
+/// Goes through all programs once. Gives whether any were fused.
+bool NormFusePass::fuseAll(RewriterBase &rewriter) {
+  bool changed = false;
+  refusals.clear();
+  for (Kin kin : {Kin::Producer, Kin::Sibling}) {
+    SmallVector<GenericOp> programs;
+    getOperation()->walk([&](GenericOp op) { programs.push_back(op); });
+    // A program swallows ones above it only, none of which comes again.
+    for (GenericOp program : programs)
+      while (GenericOp fused = fuseOne(rewriter, program, kin)) {
+        changed = true;
+        program = fused;
+      }
   }
-  return consumer;
+  return changed;
 }
 
 /// Erases ops of some kinds that are without use, users before what they use.
@@ -161,6 +243,8 @@ static llvm::SmallBitVector findNeededDims(GenericOp op) {
   for (Operation &inner : *op.getBlock()) {
     if (auto reduce = dyn_cast<ReduceOp>(inner))
       llvm::for_each(reduce.getDims().getAsValueRange<StringAttr>(), need);
+    else if (auto random = dyn_cast<RandomOp>(inner))
+      llvm::for_each(random.getDims().getAsValueRange<StringAttr>(), need);
     else if (auto extent = dyn_cast<ExtentOp>(inner))
       need(extent.getDim());
     else if (auto index = dyn_cast<IndexOp>(inner))
@@ -246,14 +330,13 @@ void NormFusePass::runOnOperation() {
   eraseUnread(rewriter, root);
   eraseUnused<GenericOp, tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
       rewriter, root);
-  SmallVector<GenericOp> consumers;
-  root->walk([&](GenericOp op) { consumers.push_back(op); });
-  // A consumer swallows producers above it only, none of which comes again.
   orders.clear();
-  for (GenericOp consumer : consumers)
-    orderOf(consumer);
-  for (GenericOp consumer : consumers)
-    fuseProducers(rewriter, consumer);
+  root->walk([&](GenericOp op) { orderOf(op); });
+  // What had too many readers may have one after siblings were fused.
+  while (fuseAll(rewriter))
+    ;
+  for (const auto &[loc, text] : refusals)
+    emitRemark(loc) << text;
   // After all fusions: a program with an order is final.
   root->walk([&](GenericOp op) {
     OrderAttr order = orderOf(op);

@@ -7,7 +7,7 @@
 
 #include "FuseReshapes.h"
 
-#include "ProgramFusion.h"
+#include "FusionModel.h"
 #include "ReadPath.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -74,7 +74,9 @@ public:
       : rewriter(rewriter), producer(producer), consumer(consumer) {}
 
   /// Builds both programs, split; without an effect where they don't fuse.
-  std::optional<ProgramFusion> match(std::string &reason);
+  /// `saved` says what they save otherwise.
+  std::optional<ProgramFusion> match(OrderAttr order, std::string &reason,
+                                     std::string &saved);
   /// Puts them into the place of the given ones.
   void replace();
 
@@ -161,16 +163,24 @@ LogicalResult ReshapeFusion::build(std::string &reason) {
   return success();
 }
 
-std::optional<ProgramFusion> ReshapeFusion::match(std::string &reason) {
+std::optional<ProgramFusion>
+ReshapeFusion::match(OrderAttr order, std::string &reason, std::string &saved) {
   GenericOp from = producer.getProgram(), to = consumer.getProgram();
   if (failed(ProgramFusion::checkPlaces(from, to, reason)))
     return std::nullopt;
+  llvm::SmallBitVector shared = ProgramUses::findShared(from, to);
   Attempt attempt(rewriter);
   if (failed(build(reason)))
     return std::nullopt;
-  auto fusion = ProgramFusion::matchSpaces(
-      newProducer, newConsumer, ProgramUses(from).areShared(to), reason);
-  attempt.keep = fusion.has_value();
+  auto fusion =
+      ProgramFusion::matchSpaces(newProducer, newConsumer, shared, reason);
+  if (!fusion)
+    return std::nullopt;
+  FailureOr<std::string> judged = judgeFusion(*fusion, order, reason);
+  if (failed(judged))
+    return std::nullopt;
+  saved = *judged;
+  attempt.keep = true;
   return fusion;
 }
 
@@ -192,9 +202,10 @@ void ReshapeFusion::replace() {
 }
 
 GenericOp norm::fuseThroughReshapes(RewriterBase &rewriter, GenericOp producer,
-                                    GenericOp consumer, std::string &reason) {
+                                    GenericOp consumer, OrderAttr order,
+                                    std::string &reason, std::string &saved) {
   ReshapeFusion reshaped(rewriter, producer, consumer);
-  std::optional<ProgramFusion> fusion = reshaped.match(reason);
+  std::optional<ProgramFusion> fusion = reshaped.match(order, reason, saved);
   if (!fusion)
     return nullptr;
   reshaped.replace();

@@ -27,9 +27,11 @@ bool readsReshaped(GenericOp producer, GenericOp consumer);
 /// the producer's where the second split axes of what it writes. Axes of size 1
 /// that come and go are read at 0. Reshapes then stand at the operands and the
 /// results. Where that leads to no fusion nothing changes, and `reason` says
-/// why. Gives the fused program, or null.
+/// why. Gives the fused program, and in `saved` what it saves, or null. `order`
+/// is that of its reductions.
 GenericOp fuseThroughReshapes(RewriterBase &rewriter, GenericOp producer,
-                              GenericOp consumer, std::string &reason);
+                              GenericOp consumer, OrderAttr order,
+                              std::string &reason, std::string &saved);
 
 } // namespace mlir::norm
 

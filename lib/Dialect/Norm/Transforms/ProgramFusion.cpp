@@ -7,6 +7,8 @@
 
 #include "ProgramFusion.h"
 
+#include "norm/Analysis/Program.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -37,9 +39,23 @@ ProgramUses::ProgramUses(GenericOp program) {
     }
 }
 
-bool ProgramUses::areShared(GenericOp consumer) const {
-  return llvm::any_of(readers,
-                      [&](Operation *user) { return user != consumer; });
+llvm::SmallBitVector ProgramUses::findShared(GenericOp program,
+                                             GenericOp consumer) {
+  llvm::SmallBitVector shared(program->getNumResults());
+  for (OpResult result : program->getResults()) {
+    SmallVector<Value> views{result};
+    while (!views.empty())
+      for (Operation *user : views.pop_back_val().getUsers()) {
+        bool isReshape =
+            isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user) &&
+            user->getBlock() == program->getBlock();
+        if (isReshape)
+          views.push_back(user->getResult(0));
+        else if (user != consumer)
+          shared.set(result.getResultNumber());
+      }
+  }
+  return shared;
 }
 
 bool ProgramUses::areBefore(GenericOp consumer) const {
@@ -52,7 +68,7 @@ bool ProgramUses::areBefore(GenericOp consumer) const {
   });
 }
 
-void norm::moveReshapesBelow(RewriterBase &rewriter, GenericOp program,
+void mlir::norm::moveReshapesBelow(RewriterBase &rewriter, GenericOp program,
                              GenericOp consumer, Operation *last) {
   for (Operation *reshape : ProgramUses(program).reshapes) {
     if (!reshape->isBeforeInBlock(consumer))
@@ -66,14 +82,14 @@ void norm::moveReshapesBelow(RewriterBase &rewriter, GenericOp program,
 // Extents
 //===----------------------------------------------------------------------===//
 
-ExtentKey norm::getExtentKey(Value size) {
+ExtentKey mlir::norm::getExtentKey(Value size) {
   if (auto dim = size.getDefiningOp<tensor::DimOp>())
     if (std::optional<int64_t> axis = dim.getConstantIndex())
       return getExtentKey(dim.getSource(), *axis);
   return {size, -1};
 }
 
-ExtentKey norm::getExtentKey(Value tensor, int64_t axis) {
+ExtentKey mlir::norm::getExtentKey(Value tensor, int64_t axis) {
   while (true) {
     Operation *op = tensor.getDefiningOp();
     if (auto program = dyn_cast_if_present<DestinationStyleOpInterface>(op)) {
@@ -122,13 +138,11 @@ static bool haveSameExtent(GenericOp a, unsigned dimA, GenericOp b,
 
 /// The dims that the reductions of a body go over, if there are any and all go
 /// over the same ones.
-static uint64_t getReducedDims(GenericOp op, bool &agree) {
+static uint64_t getAllReducedDims(GenericOp op, bool &agree) {
   uint64_t all = 0;
   agree = true;
   for (auto reduce : op.getBlock()->getOps<ReduceOp>()) {
-    uint64_t mask = 0;
-    for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>())
-      mask |= uint64_t(1) << *op.getDimNumber(name);
+    uint64_t mask = getReducedDims(op, reduce);
     agree &= all == 0 || all == mask;
     all |= mask;
   }
@@ -152,6 +166,10 @@ static bool isUnitDim(GenericOp op, unsigned dim) {
       if (llvm::is_contained(reduce.getDims().getAsValueRange<StringAttr>(),
                              name))
         return false;
+    } else if (auto random = dyn_cast<RandomOp>(inner)) {
+      if (llvm::is_contained(random.getDims().getAsValueRange<StringAttr>(),
+                             name))
+        return false;
     } else if (auto extent = dyn_cast<ExtentOp>(inner)) {
       if (extent.getDim() == name)
         return false;
@@ -172,7 +190,7 @@ static bool isCheapOp(Operation &op) {
     return isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp,
                math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp>(
         op);
-  return !isa<ReduceOp>(op);
+  return !isa<ReduceOp, RandomOp>(op);
 }
 
 bool ProgramFusion::isCheap() const {
@@ -190,6 +208,28 @@ bool ProgramFusion::isCheap() const {
 // Matching
 //===----------------------------------------------------------------------===//
 
+/// Binds the dims by which two maps go along the axes of one tensor.
+LogicalResult ProgramFusion::bind(AffineMap from, AffineMap to,
+                                  std::string &reason) {
+  for (auto [fromAxis, toAxis] :
+       llvm::zip_equal(from.getResults(), to.getResults())) {
+    auto fromDim = dyn_cast<AffineDimExpr>(fromAxis);
+    auto toDim = dyn_cast<AffineDimExpr>(toAxis);
+    if (!fromDim || !toDim)
+      continue;
+    auto &there = toConsumer[fromDim.getPosition()];
+    auto &back = toProducer[toDim.getPosition()];
+    if ((there && *there != toDim.getPosition()) ||
+        (back && *back != fromDim.getPosition())) {
+      reason = "its results are read through different maps";
+      return failure();
+    }
+    there = toDim.getPosition();
+    back = fromDim.getPosition();
+  }
+  return success();
+}
+
 /// Binds the dims through which a result is written and read.
 LogicalResult ProgramFusion::bindAxes(std::string &reason) {
   for (OpOperand &operand : consumer->getOpOperands()) {
@@ -205,34 +245,76 @@ LogicalResult ProgramFusion::bindAxes(std::string &reason) {
     for (auto [from, to] :
          llvm::zip_equal(written.getResults(), read.getResults())) {
       auto fromDim = dyn_cast<AffineDimExpr>(from);
-      auto toDim = dyn_cast<AffineDimExpr>(to);
       // Position 0 of an axis of size 1 is the whole axis.
-      if (!fromDim)
+      if (!fromDim || isa<AffineDimExpr>(to))
         continue;
-      if (!toDim) {
-        if (!isUnitDim(producer, fromDim.getPosition())) {
-          reason = "it computes along the axis of size 1 that is read at 0";
-          return failure();
-        }
-        zeroDims.push_back(fromDim.getPosition());
-        continue;
-      }
-      auto &there = toConsumer[fromDim.getPosition()];
-      auto &back = toProducer[toDim.getPosition()];
-      if ((there && *there != toDim.getPosition()) ||
-          (back && *back != fromDim.getPosition())) {
-        reason = "its results are read through different maps";
+      if (!isUnitDim(producer, fromDim.getPosition())) {
+        reason = "it computes along the axis of size 1 that is read at 0";
         return failure();
       }
-      there = toDim.getPosition();
-      back = fromDim.getPosition();
+      zeroDims.push_back(fromDim.getPosition());
     }
+    if (failed(bind(written, read, reason)))
+      return failure();
   }
   if (llvm::any_of(zeroDims, [&](unsigned dim) { return toConsumer[dim]; })) {
     reason = "its results are read through different maps";
     return failure();
   }
   return success();
+}
+
+/// Whether an operand differs along all dims of its program.
+static bool hasAllDims(GenericOp op, AffineMap map) {
+  SmallVector<int64_t> extents = op.getExtents();
+  for (unsigned dim = 0, e = op.getNumDims(); dim != e; ++dim)
+    if (extents[dim] != 1 && !map.isFunctionOfDim(dim))
+      return false;
+  return true;
+}
+
+static std::string printDims(GenericOp op) {
+  std::string text = "(";
+  for (unsigned dim = 0, e = op.getNumDims(); dim != e; ++dim)
+    text += (dim ? ", " : "") + op.getDimName(dim).str();
+  return text + ")";
+}
+
+/// Binds the dims through which two siblings read the same tensors. Fails
+/// without a reason where what they share is but a small part of what they
+/// read.
+LogicalResult ProgramFusion::bindShared(std::string &reason) {
+  bool isWorth = false, isNear = false;
+  for (OpOperand *first : producer.getDpsInputOperands()) {
+    for (OpOperand *second : consumer.getDpsInputOperands()) {
+      auto type = dyn_cast<RankedTensorType>(first->get().getType());
+      if (first->get() != second->get() || !type || type.getRank() == 0)
+        continue;
+      AffineMap from = producer.getMatchingIndexingMap(first);
+      AffineMap to = consumer.getMatchingIndexingMap(second);
+      bool ofFirst = hasAllDims(producer, from);
+      bool ofSecond = hasAllDims(consumer, to);
+      isNear |= ofFirst || ofSecond;
+      if (!ofFirst || !ofSecond)
+        continue;
+      isWorth = true;
+      if (failed(bind(from, to, reason))) {
+        reason = "they read what they share through different maps";
+        return failure();
+      }
+    }
+  }
+  if (isWorth)
+    bindByExtents();
+  if (!isWorth && !isNear)
+    return failure();
+  auto isOpen = [](std::optional<unsigned> dim) { return !dim; };
+  if (isWorth && llvm::none_of(toConsumer, isOpen) &&
+      llvm::none_of(toProducer, isOpen))
+    return success();
+  reason = "their iteration spaces differ, " + printDims(producer) + " and " +
+           printDims(consumer);
+  return failure();
 }
 
 /// Whether two dims can be bound with all bound dims in the same order in both
@@ -273,7 +355,7 @@ static SmallVector<unsigned> orderIn(uint64_t dims,
 
 /// One space has to hold the other; who runs over more dims than before has to
 /// be cheap enough to be computed again along them.
-LogicalResult ProgramFusion::checkSpaces(bool shared, std::string &reason) {
+LogicalResult ProgramFusion::checkSpaces(std::string &reason) {
   bool producerIsOpen = false;
   for (unsigned p = 0, e = toConsumer.size(); p != e; ++p)
     producerIsOpen |= !toConsumer[p] && !llvm::is_contained(zeroDims, p);
@@ -293,13 +375,13 @@ LogicalResult ProgramFusion::checkSpaces(bool shared, std::string &reason) {
   if (!consumerIsOpen)
     return success();
 
-  if (shared) {
+  if (shared.any()) {
     reason = "it has fewer dims and other uses";
     return failure();
   }
   // The innermost dims of a row: where nothing is reduced, the last one.
   bool agree;
-  uint64_t inRow = getReducedDims(consumer, agree);
+  uint64_t inRow = getAllReducedDims(consumer, agree);
   if (inRow == 0)
     inRow = uint64_t(1) << (consumer.getNumDims() - 1);
   bool perRow = llvm::none_of(
@@ -311,19 +393,41 @@ LogicalResult ProgramFusion::checkSpaces(bool shared, std::string &reason) {
   return success();
 }
 
+/// Whether the reductions here are over groups of the dims, `rows`, that those
+/// of the other program are over, or over these: of neighbours in memory, few
+/// enough for any order.
+static bool reducesGroupsOf(GenericOp op, uint64_t rows) {
+  int64_t most = 128;
+  for (Value operand : op.getOperands())
+    if (getElementTypeOrSelf(operand.getType()).getIntOrFloatBitWidth() > 32)
+      most = 64;
+  return llvm::all_of(op.getBlock()->getOps<ReduceOp>(), [&](ReduceOp reduce) {
+    uint64_t mask = getReducedDims(op, reduce);
+    std::optional<int64_t> size = getGroupSize(op, rows, mask);
+    return mask == rows ||
+           (!dependsOnOrder(reduce) && (mask & ~rows) == 0 && size &&
+            *size <= most);
+  });
+}
+
 /// Reductions of one program go over the same dims, in one order: others would
-/// need an exchange in between that no kernel has, or get other bits.
+/// need an exchange in between that no kernel has, or get other bits. Those of
+/// the consumer may go over groups of the columns.
 LogicalResult ProgramFusion::checkReductions(std::string &reason) {
   bool producerAgrees, consumerAgrees;
-  uint64_t ofProducer = getReducedDims(producer, producerAgrees);
-  uint64_t ofConsumer = getReducedDims(consumer, consumerAgrees);
+  uint64_t ofProducer = getAllReducedDims(producer, producerAgrees);
+  uint64_t ofConsumer = getAllReducedDims(consumer, consumerAgrees);
   if (ofProducer == 0 || ofConsumer == 0)
     return success();
   SmallVector<unsigned> mapped = orderIn(ofProducer, toConsumer);
   uint64_t mask = 0;
   for (unsigned dim : mapped)
     mask |= uint64_t(1) << dim;
-  if (!producerAgrees || !consumerAgrees || mask != ofConsumer) {
+  FailureOr<OrderAttr> order = naturalOrder(producer);
+  bool isOfGroups = producerAgrees && succeeded(order) && !order->isAcross() &&
+                    reducesGroupsOf(consumer, mask);
+  if (!isOfGroups &&
+      (!producerAgrees || !consumerAgrees || mask != ofConsumer)) {
     reason = "the two reduce over different dims";
     return failure();
   }
@@ -334,15 +438,15 @@ LogicalResult ProgramFusion::checkReductions(std::string &reason) {
   return success();
 }
 
-std::optional<ProgramFusion> ProgramFusion::matchSpaces(GenericOp producer,
-                                                        GenericOp consumer,
-                                                        bool shared,
-                                                        std::string &reason) {
-  ProgramFusion fusion(producer, consumer);
+std::optional<ProgramFusion>
+ProgramFusion::matchSpaces(GenericOp producer, GenericOp consumer,
+                           const llvm::SmallBitVector &shared,
+                           std::string &reason) {
+  ProgramFusion fusion(producer, consumer, shared);
   if (failed(fusion.bindAxes(reason)))
     return std::nullopt;
   fusion.bindByExtents();
-  if (failed(fusion.checkSpaces(shared, reason)) ||
+  if (failed(fusion.checkSpaces(reason)) ||
       failed(fusion.checkReductions(reason)))
     return std::nullopt;
   return fusion;
@@ -377,5 +481,17 @@ std::optional<ProgramFusion> ProgramFusion::match(GenericOp producer,
   if (failed(checkPlaces(producer, consumer, reason)))
     return std::nullopt;
   return matchSpaces(producer, consumer,
-                     ProgramUses(producer).areShared(consumer), reason);
+                     ProgramUses::findShared(producer, consumer), reason);
+}
+
+std::optional<ProgramFusion> ProgramFusion::matchSiblings(GenericOp first,
+                                                          GenericOp second,
+                                                          std::string &reason) {
+  if (failed(checkPlaces(first, second, reason)))
+    return std::nullopt;
+  ProgramFusion fusion(first, second, ProgramUses::findShared(first, second));
+  if (failed(fusion.bindShared(reason)) || failed(fusion.checkSpaces(reason)) ||
+      failed(fusion.checkReductions(reason)))
+    return std::nullopt;
+  return fusion;
 }

@@ -12,6 +12,7 @@
 
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 namespace mlir::norm {
 
@@ -19,8 +20,8 @@ namespace mlir::norm {
 struct ProgramUses {
   explicit ProgramUses(GenericOp program);
 
-  /// Whether an op other than `consumer` reads.
-  bool areShared(GenericOp consumer) const;
+  /// The results that an op other than `consumer` reads.
+  static llvm::SmallBitVector findShared(GenericOp program, GenericOp consumer);
   /// Whether an op other than `consumer` reads before it does.
   bool areBefore(GenericOp consumer) const;
 
@@ -45,36 +46,50 @@ public:
   /// consumer's place: who else reads it, and where.
   static LogicalResult checkPlaces(GenericOp producer, GenericOp consumer,
                                    std::string &reason);
-  /// The part of `match` that looks at the two spaces. `shared` says whether
-  /// others read the producer as well.
-  static std::optional<ProgramFusion> matchSpaces(GenericOp producer,
-                                                  GenericOp consumer,
-                                                  bool shared,
-                                                  std::string &reason);
+  /// The part of `match` that looks at the two spaces. `shared` are the results
+  /// that others read as well.
+  static std::optional<ProgramFusion>
+  matchSpaces(GenericOp producer, GenericOp consumer,
+              const llvm::SmallBitVector &shared, std::string &reason);
+  /// The same for two programs neither of which needs the other, in any order,
+  /// both of which read a tensor of all their dims.
+  static std::optional<ProgramFusion>
+  matchSiblings(GenericOp first, GenericOp second, std::string &reason);
 
+  GenericOp getProducer() const { return producer; }
+  GenericOp getConsumer() const { return consumer; }
+
+  /// Both as one program. Bodies are inlined as they are. What the producer
+  /// yields is an output as well where others than the consumer use it.
+  GenericOp build(RewriterBase &rewriter);
   /// Replaces both ops by one in the place of the consumer, and returns it.
-  /// Bodies are inlined as they are. What the producer yields is an output as
-  /// well where others than the consumer use it.
   GenericOp apply(RewriterBase &rewriter);
 
 private:
-  ProgramFusion(GenericOp producer, GenericOp consumer)
-      : producer(producer), consumer(consumer),
+  ProgramFusion(GenericOp producer, GenericOp consumer,
+                const llvm::SmallBitVector &shared)
+      : producer(producer), consumer(consumer), shared(shared),
         toConsumer(producer.getNumDims()), toProducer(consumer.getNumDims()) {}
 
+  LogicalResult bind(AffineMap from, AffineMap to, std::string &reason);
   LogicalResult bindAxes(std::string &reason);
+  LogicalResult bindShared(std::string &reason);
   bool keepsOrder(unsigned p, unsigned c) const;
   void bindByExtents();
-  LogicalResult checkSpaces(bool shared, std::string &reason);
+  LogicalResult checkSpaces(std::string &reason);
   LogicalResult checkReductions(std::string &reason);
   bool isCheap() const;
 
   GenericOp producer, consumer;
+  /// Results of the producer that stay.
+  llvm::SmallBitVector shared;
   /// For each dim, the one of the other program that it is bound to.
   SmallVector<std::optional<unsigned>> toConsumer, toProducer;
   /// Dims of the producer that stand for position 0.
   SmallVector<unsigned> zeroDims;
   bool baseIsProducer = false;
+  /// What each result of the program built last takes the place of.
+  SmallVector<OpResult> replaced;
 };
 
 /// What fixes a dynamic extent: an axis of a tensor that comes from elsewhere,

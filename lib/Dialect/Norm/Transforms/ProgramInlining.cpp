@@ -85,11 +85,14 @@ static Attribute rename(Side &side, Attribute name) {
 static void inlineBody(RewriterBase &rewriter, Side &side) {
   for (Operation &inner : side.op.getBlock()->without_terminator()) {
     Operation *copy = rewriter.clone(inner, side.mapping);
+    auto renameAll = [&](ArrayAttr names) {
+      return rewriter.getArrayAttr(llvm::map_to_vector(
+          names, [&](Attribute name) { return rename(side, name); }));
+    };
     if (auto reduce = dyn_cast<ReduceOp>(copy)) {
-      SmallVector<Attribute> dims;
-      for (Attribute name : reduce.getDims())
-        dims.push_back(rename(side, name));
-      reduce.setDimsAttr(rewriter.getArrayAttr(dims));
+      reduce.setDimsAttr(renameAll(reduce.getDims()));
+    } else if (auto random = dyn_cast<RandomOp>(copy)) {
+      random.setDimsAttr(renameAll(random.getDims()));
     } else if (auto extent = dyn_cast<ExtentOp>(copy)) {
       extent.setDimAttr(cast<StringAttr>(rename(side, extent.getDimAttr())));
     } else if (auto index = dyn_cast<IndexOp>(copy)) {
@@ -123,7 +126,9 @@ void norm::dropUnusedInputs(RewriterBase &rewriter, GenericOp op) {
   });
 }
 
-GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
+GenericOp ProgramFusion::build(RewriterBase &rewriter) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(consumer);
   MLIRContext *context = rewriter.getContext();
   // Dims go by the names of the base, which tell rows from columns.
   GenericOp base = baseIsProducer ? producer : consumer;
@@ -143,8 +148,6 @@ GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
   fill(from, toConsumer);
   fill(to, toProducer);
 
-  moveReshapesBelow(rewriter, producer, consumer, consumer);
-
   // Inputs.
   OperandList operands(numDims);
   SmallVector<std::pair<BlockArgument, unsigned>> arguments[2];
@@ -158,8 +161,7 @@ GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
   for (OpOperand *input : producer.getDpsInputOperands())
     addInput(from, *input);
   auto isKept = [&](OpResult result) {
-    return llvm::any_of(result.getUsers(),
-                        [&](Operation *user) { return user != consumer; });
+    return shared.test(result.getResultNumber());
   };
   // What a dropped output held before may still be read.
   for (OpOperand &init : producer.getDpsInitsMutable())
@@ -172,8 +174,7 @@ GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
   unsigned numInputs = operands.operands.size();
 
   // Outputs: those of the consumer, then what else the producer has to give.
-  SmallVector<OpResult> replaced;
-  rewriter.setInsertionPoint(consumer);
+  replaced.clear();
   auto addOutput = [&](Side &side, OpOperand &init) {
     unsigned number = init.getOperandNumber();
     Value destination = init.get();
@@ -222,12 +223,22 @@ GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
   YieldOp::create(rewriter, consumer.getLoc(),
                   llvm::map_to_vector(replaced, getYielded));
 
+  DominanceInfo dominance(fused);
+  eliminateCommonSubExpressions(rewriter, dominance, fused);
+  dropUnusedInputs(rewriter, fused);
+  return fused;
+}
+
+GenericOp ProgramFusion::apply(RewriterBase &rewriter) {
+  moveReshapesBelow(rewriter, producer, consumer, consumer);
+  for (OpResult result : producer->getResults())
+    if (llvm::any_of(result.getUsers(),
+                     [&](Operation *user) { return user != consumer; }))
+      shared.set(result.getResultNumber());
+  GenericOp fused = build(rewriter);
   for (auto [old, result] : llvm::zip_equal(replaced, fused.getResults()))
     rewriter.replaceAllUsesWith(old, result);
   rewriter.eraseOp(consumer);
   rewriter.eraseOp(producer);
-  DominanceInfo dominance(fused);
-  eliminateCommonSubExpressions(rewriter, dominance, fused);
-  dropUnusedInputs(rewriter, fused);
   return fused;
 }

@@ -66,8 +66,29 @@ def NormFusePass : Pass<"norm-fuse"> {
     joins the program that made it; work on a per-column operand joins its
     reader if it is cheap and has no other use. Reductions of one program go
     over the same dims in the same order. Transposes are maps, and cost nothing.
-    Both ops are in one block, and nothing between them uses the result. The
-    fused program stands where the consumer did.
+    Both ops are in one block. The fused program stands where the consumer did,
+    or where the result is needed first if the consumer, and what it needs, can
+    be moved up there.
+
+    *Siblings* are two programs neither of which needs the other and that read
+    one tensor of all their dims. They become one program with the outputs of
+    both, which reads that tensor once; what both compute, as the statistics of
+    two norms, is computed once. Dims are matched by the axes of what they
+    share, and all of them have to be. Work that both read, and that wasn't
+    fused as it had two readers, follows.
+
+    Programs are fused where their bodies can be inlined, unless
+
+    - no kernel could run both as one although one could run each, or
+    - both as one would have to read inputs again, as a CTA can't hold them
+      from one phase to the next, where neither had to alone, and that moves
+      more bytes than fusing saves. What a CTA can hold is taken from the
+      model of `norm-schedule` with 227 KB of shared memory, for every target.
+
+    `explain` remarks on each decision, in order, in one line each: what was
+    fused, with what is no longer written and read (`saves ?x4096 bf16 twice`,
+    and the bytes where all extents are known), and in the end, for each program
+    that is left, why its producers and siblings were not fused with it.
 
     Between the two may be `tensor.expand_shape` and `tensor.collapse_shape`:
     where that leads to a fusion, the consumer's dims are split as the axes of
@@ -107,7 +128,7 @@ def NormFusePass : Pass<"norm-fuse"> {
     "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
   let options = [
     Option<"explain", "explain", "bool", /*default=*/"false",
-           "remark on each producer that was not fused, with the reason">
+           "remark on what was fused and what it saves, and what wasn't and why">
   ];
 }
 
