@@ -112,8 +112,8 @@ static bool isRandomOfBoth(GenericOp op, unsigned first, unsigned second) {
          {random.getOuterDims(), random.getInnerDims()}) {
       SmallVector<unsigned> dims = findRandomDims(op, names);
       auto at = llvm::find(dims, first), next = llvm::find(dims, second);
-      bool isFollowed = at != dims.end() && at + 1 == next;
-      if (!isFollowed && (at != dims.end() || next != dims.end()))
+      bool isNone = at == dims.end() && next == dims.end();
+      if (!isNone && (next == dims.end() || at + 1 != next))
         return false;
     }
   return true;
@@ -403,7 +403,7 @@ bool KernelBuilder::isInBlocks(const TiledRandom &random,
                                : space.rows.size() + space.columns.size()) -
                   1;
   bool isLast = llvm::is_contained(space.getGroup(last), dims.back());
-  bool isOnly = first == last;
+  bool isOnly = first == last && random.inner.positions.size() == 1;
   return isLast && (isOnly || kernel.getSpace().getExtent(last) % 4 == 0);
 }
 
@@ -459,8 +459,10 @@ Value KernelBuilder::emitOp(OpResult wanted, bool onChunk) {
     return emitExtent(extent);
   if (auto index = dyn_cast<IndexOp>(op))
     return emitIndex(index, onChunk);
-  if (auto random = dyn_cast<RandomOp>(op))
-    return emitRandom(random);
+  if (auto random = dyn_cast<RandomOp>(op)) {
+    Value number = emitRandom(random);
+    return onChunk ? broadcast(chunks, number) : number;
+  }
   if (auto reduce = dyn_cast<ReduceOp>(op)) {
     int64_t group = program.groupOf(reduce);
     assert(group && "results of reductions over rows are mapped by the wait");
