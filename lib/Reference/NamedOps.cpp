@@ -324,7 +324,8 @@ bool reference::isNamedOp(Operation *op) {
              mlir::norm::L2NormalizeOp, mlir::norm::SoftmaxOp,
              mlir::norm::LogSoftmaxOp, mlir::norm::LogSumExpOp,
              mlir::norm::GroupNormOp, mlir::norm::InstanceNormOp,
-             mlir::norm::BatchNormOp, mlir::norm::DropoutOp>(op);
+             mlir::norm::BatchNormOp, mlir::norm::DropoutOp,
+             mlir::norm::QuantizeOp, mlir::norm::DequantizeOp>(op);
 }
 
 llvm::Expected<Arrays>
@@ -352,5 +353,9 @@ reference::evaluateNamedOp(Operation *op, llvm::ArrayRef<const Array *> in) {
     return evaluateBatchNorm(batch, in);
   if (auto dropout = dyn_cast<mlir::norm::DropoutOp>(op))
     return evaluateDropout(dropout, in);
+  if (auto quantize = dyn_cast<mlir::norm::QuantizeOp>(op))
+    return evaluateQuantize(quantize, in);
+  if (auto dequantize = dyn_cast<mlir::norm::DequantizeOp>(op))
+    return evaluateDequantize(dequantize, in);
   return errorAt(op, "can't be evaluated by the reference");
 }

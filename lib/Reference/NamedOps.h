@@ -137,6 +137,10 @@ llvm::Expected<Arrays> evaluateInstanceNorm(mlir::norm::InstanceNormOp op,
                                             llvm::ArrayRef<const Array *> in);
 llvm::Expected<Arrays> evaluateBatchNorm(mlir::norm::BatchNormOp op,
                                          llvm::ArrayRef<const Array *> in);
+llvm::Expected<Arrays> evaluateQuantize(mlir::norm::QuantizeOp op,
+                                        llvm::ArrayRef<const Array *> in);
+llvm::Expected<Arrays> evaluateDequantize(mlir::norm::DequantizeOp op,
+                                          llvm::ArrayRef<const Array *> in);
 
 } // namespace norm::reference
 

@@ -155,7 +155,6 @@ ParseResult QuantizeOp::parse(OpAsmParser &parser, OperationState &result) {
                                 symbolizeScaleLayout) ||
       clauses.parseOptionalEnum("scale_rounding", properties.scale_rounding,
                                 symbolizeScaleRounding) ||
-      clauses.parseOptionalEnum("nan", properties.nan, symbolizeNanCode) ||
       clauses.parseOptionalFloat("min_scale", properties.min_scale) ||
       clauses.parseEnd(scale ? 1 : 2))
     return failure();
@@ -175,8 +174,6 @@ void QuantizeOp::print(OpAsmPrinter &p) {
   if (getScaleRounding() != ScaleRounding::Floor)
     clauses.printName("scale_rounding",
                       stringifyScaleRounding(getScaleRounding()));
-  if (getNan() != NanCode::Keep)
-    clauses.printName("nan", stringifyNanCode(getNan()));
   if (std::optional<APFloat> least = getMinScale())
     clauses.printFloat("min_scale", *least);
   clauses.printEnd();
@@ -221,18 +218,15 @@ static LogicalResult verifyScales(QuantizeOp op, ArrayRef<int64_t> grid) {
 LogicalResult QuantizeOp::verify() {
   if (failed(verifyGroup(*this, getX(), getGroup())))
     return failure();
+  // [TYPE-Q1]
+  if (usesF64(*this))
+    return emitOpError("expects 'x' of at most 32 bits but got f64");
   SmallVector<int64_t> grid = getGridShape();
   if (failed(verifyShape(*this, "q", getQ(), shapeOf(getX()))) ||
       failed(verifyLayout(*this, grid, getScaleLayout())) ||
       failed(verifyScales(*this, grid)) ||
       failed(verifyStat(*this, "amax", getAmax(), grid)))
     return failure();
-  // [NAN-Q1]
-  Type code = getElementTypeOrSelf(getQ().getType());
-  if (getNan() == NanCode::Zero && isa<FloatType>(code) &&
-      !isa<Float4E2M1FNType>(code))
-    return emitOpError() << "expects 'nan = keep' for " << code
-                         << ", which has a code for NaN";
   return success();
 }
 

@@ -86,7 +86,14 @@ void NamedBody::addOutput(RankedTensorType type, ArrayRef<unsigned> dims) {
   outputTypes.push_back(type.getElementType());
 }
 
+void NamedBody::addOutput(RankedTensorType type, AffineMap map) {
+  program.addOutput(type, map);
+  outputTypes.push_back(type.getElementType());
+}
+
 Value NamedBody::convert(Value value, Type type) {
+  if (isa<IntegerType>(value.getType()) && isa<FloatType>(type))
+    return arith::SIToFPOp::create(rewriter, loc, type, value);
   unsigned from = value.getType().getIntOrFloatBitWidth();
   unsigned to = type.getIntOrFloatBitWidth();
   if (from < to)
@@ -264,7 +271,8 @@ bool norm::generalizeNamed(RewriterBase &rewriter, DimSizes &sizes,
                            Operation *op) {
   return llvm::TypeSwitch<Operation *, bool>(op)
       .Case<LayerNormOp, RmsNormOp, L2NormalizeOp, SoftmaxOp, LogSoftmaxOp,
-            LogSumExpOp, GroupNormOp, InstanceNormOp, BatchNormOp, DropoutOp>(
+            LogSumExpOp, GroupNormOp, InstanceNormOp, BatchNormOp, DropoutOp,
+            QuantizeOp, DequantizeOp>(
           [&](auto named) {
             generalizeNorm(rewriter, sizes, named);
             return true;

@@ -30,6 +30,9 @@ public:
 
   /// An operand whose axes are `dims`; none for no value.
   std::optional<unsigned> addInput(Value value, ArrayRef<unsigned> dims);
+  unsigned addInput(Value value, AffineMap map) {
+    return program.addInput(value, map);
+  }
   /// An operand that broadcasts to the axes of `alignAxes`.
   std::optional<unsigned> addBroadcast(Value value, ArrayRef<int64_t> axes);
   std::optional<unsigned> addScalar(Value value);
@@ -39,6 +42,7 @@ public:
       addOutput(cast<RankedTensorType>(result.getType()), dims);
   }
   void addOutput(RankedTensorType type, ArrayRef<unsigned> dims);
+  void addOutput(RankedTensorType type, AffineMap map);
 
   void begin() { program.begin(); }
   /// Rounds each value to the element type of its output.
@@ -91,7 +95,10 @@ public:
   /// 1 / sqrt(variance + eps), each op rounded.
   Value getRstd(Value variance, const APFloat &eps);
 
+  Type getI8Type() { return rewriter.getI8Type(); }
+  Type getI32Type() { return rewriter.getI32Type(); }
   Type getI64Type() { return rewriter.getI64Type(); }
+  Type getF32Type() { return rewriter.getF32Type(); }
 
 private:
   Value convert(Value value, Type type);
@@ -136,6 +143,8 @@ void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, GroupNormOp op);
 void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, InstanceNormOp op);
 void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, BatchNormOp op);
 void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, DropoutOp op);
+void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, QuantizeOp op);
+void generalizeNorm(RewriterBase &rewriter, DimSizes &sizes, DequantizeOp op);
 
 } // namespace mlir::norm
 

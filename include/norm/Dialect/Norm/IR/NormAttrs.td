@@ -63,12 +63,6 @@ def Norm_ScaleRoundingAttr : I32EnumAttr<"ScaleRounding",
   let cppNamespace = "::mlir::norm";
 }
 
-def Norm_NanCodeAttr : I32EnumAttr<"NanCode", "code of a NaN", [
-    I32EnumAttrCase<"Keep", 0, "keep">,
-    I32EnumAttrCase<"Zero", 1, "zero">]> {
-  let cppNamespace = "::mlir::norm";
-}
-
 def Norm_ResidencyAttr : I32EnumAttr<"Residency",
     "where a streamed input stays between two phases", [
     I32EnumAttrCase<"Registers", 0, "registers">,

@@ -23,8 +23,8 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments,
   let description = [{
     `group` gives, for each axis of `x`, the extent of a group along it, -1 for
     the whole axis. `[1, -1]` is one scale for a row, `[1, 128]` one for 128
-    neighbouring columns, `[-1, -1]` one for a matrix. Arithmetic is f32 (f64
-    when `x` is f64). With Q the largest magnitude of a code (448 for f8E4M3FN,
+    neighbouring columns, `[-1, -1]` one for a matrix. Arithmetic is f32; `x` of
+    f64 is not taken. With Q the largest magnitude of a code (448 for f8E4M3FN,
     57344 for f8E5M2, 6 for f4E2M1FN, 127 for i8), for each group:
 
         amax  = min(max(|x|), largest finite number), NaN left out
@@ -42,13 +42,12 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments,
     With `scale(%s)` the scales are given and none is returned; one of rank 0 is
     that of the whole tensor. `tensor_scale(%t)`, of rank 0, is a second level
     (1 if absent). A group of zeros has the scale `min_scale` and codes of zero.
-    `stats(amax)` returns `amax` of each group too, row-major, in the type of
-    the arithmetic, as delayed scaling records it.
+    `stats(amax)` returns `amax` of each group too, row-major, as delayed scaling
+    records it.
 
     Codes are rounded to nearest even, and clamped to what the code type holds
     ([-128, 127] for i8) before that; an infinity becomes the largest code of
-    its sign. NaN is the code type's NaN or, where it has none and with
-    `nan = zero`, zero. `x` is quantized as its type has it: who wants the
+    its sign. NaN is the code type's NaN or, where it has none, zero. `x` is quantized as its type has it: who wants the
     unrounded value quantized gives the f32 result of the norm.
 
     `scale_layout` says where the scale of row `m` and group `k` of a matrix of
@@ -77,8 +76,6 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments,
         "::mlir::norm::ScaleLayout::RowMajor">:$scale_layout,
     DefaultValuedAttr<Norm_ScaleRoundingAttr,
         "::mlir::norm::ScaleRounding::Floor">:$scale_rounding,
-    DefaultValuedAttr<Norm_NanCodeAttr,
-        "::mlir::norm::NanCode::Keep">:$nan,
     OptionalAttr<F64Attr>:$min_scale);
   let results = (outs Norm_CodeTensor:$q,
     Optional<Norm_GroupScaleTensor>:$scale, Optional<Norm_StatTensor>:$amax);
@@ -115,16 +112,20 @@ def Norm_DequantizeOp : Norm_NamedOp<"dequantize"> {
   }];
 }
 
+// The types of `seed` and `offset` enforce [DROP-C3].
 def Norm_DropoutOp : Norm_NamedOp<"dropout"> {
   let summary = "zeroes elements at random, reproducibly";
   let description = [{
         y = x * (1 / (1 - p)) where the element is kept, else 0
 
-    in f32 (f64 when `x` is f64), with one rounding. An element is kept where
-    its random number `norm.random` of `seed` and `offset` is at least
-    `round(p * 2^32)`: the same for the same shape, seed and offset whatever the
-    schedule, the target and what is fused around it. A backward applies the op,
-    with the same numbers, to the gradient.
+    in the type of the arithmetic, and rounded once to the element type of `y`;
+    1 / (1 - p) is rounded once to the type of the arithmetic. An element is
+    kept where its random number (`norm.random` of `seed` and `offset` at all
+    axes) is at least `p * 2^32`, rounded to the nearest integer below 2^32: the
+    same for the same shape, seed and offset whatever the schedule, the target
+    and what is fused around it. A backward applies the op, with the same
+    numbers, to the gradient. A dropped element is 0 also where `x` is NaN or
+    infinite.
 
     `p` is at least 0 and less than 1.
 

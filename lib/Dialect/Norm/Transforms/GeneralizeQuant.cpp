@@ -1,0 +1,377 @@
+//===- GeneralizeQuant.cpp - quantize and dequantize as programs ----------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Axes that are cut into groups, and those that a layout of the scales takes
+// apart, are split by a reshape around the program. A dim then is a column, over
+// which the largest magnitude is taken, or a row; every layout of the scales is
+// a map of rows.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GeneralizeNamed.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/TypeUtilities.h"
+
+using namespace mlir;
+using namespace mlir::norm;
+
+//===----------------------------------------------------------------------===//
+// Splitting axes
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The axes of a quantized tensor, each as one or more dims.
+class GroupSpace {
+public:
+  GroupSpace(ArrayRef<int64_t> shape, ArrayRef<int64_t> group,
+             ScaleLayout layout);
+
+  /// Dims that a group goes over.
+  SmallVector<int64_t> columns;
+  /// The map of scales with a layout, and of row-major ones.
+  AffineMap getScaleMap(MLIRContext *context, ScaleLayout layout) const;
+
+  Value split(RewriterBase &rewriter, DimSizes &sizes, Location loc,
+              Value tensor) const;
+  RankedTensorType getSplitType(RankedTensorType type) const {
+    return RankedTensorType::get(extents, type.getElementType());
+  }
+  Value merge(RewriterBase &rewriter, Location loc, Value tensor,
+              RankedTensorType type) const;
+
+private:
+  void addDim(int64_t extent) {
+    axes.back().push_back(extents.size());
+    extents.push_back(extent);
+  }
+
+  SmallVector<int64_t> extents;
+  SmallVector<ReassociationIndices> axes;
+  /// Of each axis, the dims that tell its groups apart.
+  SmallVector<SmallVector<int64_t>> grid;
+};
+} // namespace
+
+GroupSpace::GroupSpace(ArrayRef<int64_t> shape, ArrayRef<int64_t> group,
+                       ScaleLayout layout) {
+  bool isPacked =
+      layout == ScaleLayout::Packed || layout == ScaleLayout::Swizzle128x4;
+  for (auto [axis, extent, count] : llvm::enumerate(shape, group)) {
+    axes.emplace_back();
+    grid.emplace_back();
+    bool isWhole = count < 0 || count == extent;
+    if (!isWhole) {
+      int64_t groups =
+          ShapedType::isDynamic(extent) ? extent : extent / count;
+      // The parts that a layout takes apart, innermost last.
+      SmallVector<int64_t> inner;
+      if (layout == ScaleLayout::Swizzle128x4 && axis == 0)
+        inner = {4, 32};
+      else if (isPacked && axis == 1)
+        inner = {4};
+      for (int64_t part : inner)
+        if (!ShapedType::isDynamic(groups))
+          groups /= part;
+      inner.insert(inner.begin(), groups);
+      for (int64_t part : inner) {
+        grid.back().push_back(extents.size());
+        addDim(part);
+      }
+    }
+    if (isWhole || count > 1) {
+      columns.push_back(extents.size());
+      addDim(isWhole ? extent : count);
+    }
+  }
+}
+
+AffineMap GroupSpace::getScaleMap(MLIRContext *context,
+                                  ScaleLayout layout) const {
+  SmallVector<AffineExpr> exprs;
+  auto add = [&](size_t axis, size_t part) {
+    exprs.push_back(part < grid[axis].size()
+                        ? getAffineDimExpr(grid[axis][part], context)
+                        : getAffineConstantExpr(0, context));
+  };
+  switch (layout) {
+  case ScaleLayout::RowMajor:
+    for (size_t axis = 0; axis != axes.size(); ++axis)
+      add(axis, 0);
+    break;
+  case ScaleLayout::ColumnMajor:
+    add(1, 0);
+    add(0, 0);
+    break;
+  case ScaleLayout::Packed:
+    add(1, 0);
+    add(0, 0);
+    add(1, 1);
+    break;
+  case ScaleLayout::Swizzle128x4:
+    add(0, 0);
+    add(1, 0);
+    add(0, 2);
+    add(0, 1);
+    add(1, 1);
+    break;
+  }
+  return AffineMap::get(extents.size(), 0, exprs, context);
+}
+
+Value GroupSpace::split(RewriterBase &rewriter, DimSizes &sizes, Location loc,
+                        Value tensor) const {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (extents.size() == axes.size())
+    return tensor;
+  SmallVector<OpFoldResult> shape;
+  for (auto [axis, dims] : llvm::enumerate(axes)) {
+    int64_t inner = 1;
+    for (int64_t dim : ArrayRef(dims).drop_front())
+      inner *= extents[dim];
+    for (int64_t dim : dims) {
+      if (!ShapedType::isDynamic(extents[dim])) {
+        shape.push_back(rewriter.getIndexAttr(extents[dim]));
+        continue;
+      }
+      Value size = sizes.get(loc, tensor, axis);
+      if (inner != 1)
+        size = arith::DivUIOp::create(
+            rewriter, loc, size,
+            arith::ConstantIndexOp::create(rewriter, loc, inner));
+      shape.push_back(size);
+    }
+  }
+  return tensor::ExpandShapeOp::create(rewriter, loc, getSplitType(type),
+                                       tensor, axes, shape);
+}
+
+Value GroupSpace::merge(RewriterBase &rewriter, Location loc, Value tensor,
+                        RankedTensorType type) const {
+  if (extents.size() == axes.size())
+    return tensor;
+  return tensor::CollapseShapeOp::create(rewriter, loc, type, tensor, axes);
+}
+
+//===----------------------------------------------------------------------===//
+// Codes
+//===----------------------------------------------------------------------===//
+
+/// The largest magnitude of a code, and the range that codes are clamped to.
+static double largestCode(Type code) {
+  if (auto type = dyn_cast<FloatType>(code))
+    return APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  return 127;
+}
+
+/// The code that is nearest to `value`, ties to even.
+static Value emitCode(NamedBody &body, Value value, Type code) {
+  // A comparison that a NaN passes, as NaN.
+  auto clamp = [&](double least, double most) {
+    value = body.emit<arith::MaximumFOp>(value, body.constant(least));
+    value = body.emit<arith::MinimumFOp>(value, body.constant(most));
+  };
+  if (isa<FloatType>(code)) {
+    double most = largestCode(code);
+    clamp(-most, most);
+    // A format without NaN has zero for it.
+    if (isa<Float4E2M1FNType>(code)) {
+      Value isNumber = body.emit<arith::CmpFOp>(arith::CmpFPredicate::ORD,
+                                                value, value);
+      value =
+          body.emit<arith::SelectOp>(isNumber, value, body.constant(0.0));
+    }
+    return body.emit<arith::TruncFOp>(code, value);
+  }
+  Value isNumber =
+      body.emit<arith::CmpFOp>(arith::CmpFPredicate::ORD, value, value);
+  clamp(-128, 127);
+  value = body.emit<arith::SelectOp>(isNumber, value, body.constant(0.0));
+  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
+  Value sum = body.emit<arith::AddFOp>(value, body.constant(0x1.8p23));
+  Value bits = body.emit<arith::BitcastOp>(body.getI32Type(), sum);
+  return body.emit<arith::TruncIOp>(code, bits);
+}
+
+//===----------------------------------------------------------------------===//
+// Scales
+//===----------------------------------------------------------------------===//
+
+/// value / divisor, exactly rounded, for normal quotients and the divisors 3 * 2^n,
+/// 7 * 2^n and 127: one step of Markstein's correction of the product with the
+/// rounded inverse. (P. Markstein, IA-64 and Elementary Functions, 2000.)
+static Value emitQuotient(NamedBody &body, Value value, double divisor) {
+  Value inverse = body.constant(1.0 / divisor);
+  Value quotient = body.emit<arith::MulFOp>(value, inverse);
+  Value rest =
+      body.emit<math::FmaOp>(quotient, body.constant(-divisor), value);
+  return body.emit<math::FmaOp>(rest, inverse, quotient);
+}
+
+namespace {
+/// A scale as it is stored, and what elements are multiplied with.
+struct Scale {
+  Value stored, inverse;
+};
+} // namespace
+
+static Value emitInverse(NamedBody &body, Value scale) {
+  return body.emit<arith::DivFOp>(body.constant(1.0), scale);
+}
+
+/// A power of two, stored as its biased exponent.
+static Scale emitPowerOfTwo(NamedBody &body, QuantizeOp op, Value amax,
+                            double largest, Type stored) {
+  Type i32 = body.getI32Type();
+  auto number = [&](int64_t value) { return body.constant(value, i32); };
+  int64_t field = 23;
+  Value exponent;
+  if (op.getScaleRounding() == ScaleRounding::Floor) {
+    exponent = body.emit<arith::BitcastOp>(i32, amax);
+    exponent = body.emit<arith::ShRUIOp>(exponent, number(field));
+    int64_t ofLargest = std::ilogb(largest);
+    exponent = body.emit<arith::SubIOp>(exponent, number(ofLargest));
+  } else {
+    Value quotient = emitQuotient(body, amax, largest);
+    exponent = body.emit<arith::BitcastOp>(i32, quotient);
+    // Any fraction carries into the exponent.
+    exponent = body.emit<arith::AddIOp>(exponent, number((1 << field) - 1));
+    exponent = body.emit<arith::ShRUIOp>(exponent, number(field));
+  }
+  int64_t least = std::ilogb(op.getLeastScale()) + 127;
+  exponent = body.emit<arith::MaxSIOp>(exponent, number(least));
+  Value inverse = body.emit<arith::SubIOp>(number(254), exponent);
+  inverse = body.emit<arith::ShLIOp>(inverse, number(field));
+  Value code = body.emit<arith::TruncIOp>(body.getI8Type(), exponent);
+  return {body.emit<arith::BitcastOp>(stored, code),
+          body.emit<arith::BitcastOp>(body.getF32Type(), inverse)};
+}
+
+static Scale emitScale(NamedBody &body, QuantizeOp op, Value amax,
+                       Value tensorScale) {
+  Type stored = getElementTypeOrSelf(op.getScale().getType());
+  double largest = largestCode(getElementTypeOrSelf(op.getQ().getType()));
+  if (tensorScale)
+    amax = body.emit<arith::DivFOp>(amax, tensorScale);
+  if (isa<Float8E8M0FNUType>(stored)) {
+    Scale scale = emitPowerOfTwo(body, op, amax, largest, stored);
+    if (tensorScale)
+      scale.inverse = body.emit<arith::DivFOp>(scale.inverse, tensorScale);
+    return scale;
+  }
+  Value scale = emitQuotient(body, amax, largest);
+  scale =
+      body.emit<arith::MaxNumFOp>(scale, body.constant(op.getLeastScale()));
+  Value kept = scale;
+  if (!stored.isF32()) {
+    scale = body.emit<arith::MinNumFOp>(scale,
+                                        body.constant(largestCode(stored)));
+    kept = body.emit<arith::TruncFOp>(stored, scale);
+    scale = body.emit<arith::ExtFOp>(body.getF32Type(), kept);
+  }
+  if (tensorScale)
+    scale = body.emit<arith::MulFOp>(scale, tensorScale);
+  return {kept, emitInverse(body, scale)};
+}
+
+/// The largest magnitude of a group, finite; 0 where there is none.
+static Value emitAmax(NamedBody &body, Value x, bool hasColumns) {
+  Value amax = body.emit<math::AbsFOp>(x);
+  if (hasColumns)
+    amax = body.reduce(ReduceKind::MaxNum, amax);
+  amax = body.emit<arith::MaxNumFOp>(amax, body.constant(0.0));
+  return body.emit<arith::MinNumFOp>(
+      amax, body.constant(APFloat::getLargest(APFloat::IEEEsingle())));
+}
+
+//===----------------------------------------------------------------------===//
+// The ops
+//===----------------------------------------------------------------------===//
+
+/// The scale of each group, or that of the tensor.
+static std::optional<unsigned> addScale(NamedBody &body, Value scale,
+                                        AffineMap map) {
+  if (!scale)
+    return std::nullopt;
+  bool isOne = cast<RankedTensorType>(scale.getType()).getRank() == 0;
+  return body.addInput(
+      scale, isOne ? AffineMap::get(map.getNumDims(), 0, map.getContext())
+                   : map);
+}
+
+void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
+                          QuantizeOp op) {
+  Location loc = op.getLoc();
+  MLIRContext *context = op.getContext();
+  auto qType = cast<RankedTensorType>(op.getQ().getType());
+  GroupSpace space(cast<RankedTensorType>(op.getX().getType()).getShape(),
+                   op.getGroup(), op.getScaleLayout());
+  NamedBody body(rewriter, sizes, op,
+                 space.split(rewriter, sizes, loc, op.getX()), space.columns);
+  AffineMap scaleMap = space.getScaleMap(context, op.getScaleLayout());
+  std::optional<unsigned> given =
+      addScale(body, op.getGivenScale(), scaleMap);
+  std::optional<unsigned> second =
+      addScale(body, op.getTensorScale(), scaleMap);
+  body.addOutput(space.getSplitType(qType), body.getAllDims());
+  if (op.getScale())
+    body.addOutput(cast<RankedTensorType>(op.getScale().getType()), scaleMap);
+  if (op.getAmax())
+    body.addOutput(cast<RankedTensorType>(op.getAmax().getType()),
+                   space.getScaleMap(context, ScaleLayout::RowMajor));
+  body.begin();
+
+  Value x = body.readX();
+  Value tensorScale = second ? body.read(*second) : Value();
+  Value amax;
+  if (op.getScale() || op.getAmax())
+    amax = emitAmax(body, x, !space.columns.empty());
+  Scale scale;
+  if (op.getScale()) {
+    scale = emitScale(body, op, amax, tensorScale);
+  } else {
+    Value value = body.read(*given);
+    if (tensorScale)
+      value = body.emit<arith::MulFOp>(value, tensorScale);
+    scale.inverse = emitInverse(body, value);
+  }
+  SmallVector<Value> results{emitCode(
+      body, body.emit<arith::MulFOp>(x, scale.inverse),
+      qType.getElementType())};
+  if (op.getScale())
+    results.push_back(scale.stored);
+  if (op.getAmax())
+    results.push_back(amax);
+  results = body.finish(results, "quantize");
+  results[0] = space.merge(rewriter, loc, results[0], qType);
+  rewriter.replaceOp(op, results);
+}
+
+void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
+                          DequantizeOp op) {
+  Location loc = op.getLoc();
+  auto yType = cast<RankedTensorType>(op.getY().getType());
+  GroupSpace space(cast<RankedTensorType>(op.getQ().getType()).getShape(),
+                   op.getGroup(), op.getScaleLayout());
+  NamedBody body(rewriter, sizes, op,
+                 space.split(rewriter, sizes, loc, op.getQ()), space.columns);
+  AffineMap scaleMap =
+      space.getScaleMap(op.getContext(), op.getScaleLayout());
+  std::optional<unsigned> given =
+      addScale(body, op.getGivenScale(), scaleMap);
+  std::optional<unsigned> second =
+      addScale(body, op.getTensorScale(), scaleMap);
+  body.addOutput(space.getSplitType(yType), body.getAllDims());
+  body.begin();
+
+  Value scale = body.read(*given);
+  if (second)
+    scale = body.emit<arith::MulFOp>(scale, body.read(*second));
+  Value y = body.emit<arith::MulFOp>(body.readX(), scale);
+  SmallVector<Value> results = body.finish(y, "dequantize");
+  rewriter.replaceOp(op, space.merge(rewriter, loc, results[0], yType));
+}
