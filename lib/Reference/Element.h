@@ -81,6 +81,10 @@ Element monotone(double (*function)(double), Element x);
 /// last place of `type`, or of f32 before it rounds to a narrower `type`.
 Element approximated(DType type, Element x, double ulps);
 
+/// What a function of f16 or bf16 may be off by before it is rounded, where the
+/// narrow type decides its precision; no change for other types.
+Element narrowed(DType type, Element x);
+
 } // namespace norm::reference
 
 #endif // NORM_LIB_REFERENCE_ELEMENT_H

@@ -31,7 +31,7 @@ ScalarFunction reference::scalarFunctionOf(Operation *op) {
   if (op->getNumResults() != 1)
     return nullptr;
   for (auto find : {floatFunctionOf, integerFunctionOf, conversionFunctionOf,
-                    mathFunctionOf})
+                    mathFunctionOf, activationFunctionOf})
     if (ScalarFunction function = find(op))
       return function;
   return nullptr;

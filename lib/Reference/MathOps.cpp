@@ -31,6 +31,14 @@ static ScalarFunction approximation(DType type, Function function,
   };
 }
 
+/// The same, where 16-bit types have forms of their own.
+static ScalarFunction narrowApproximation(DType type, Function function,
+                                          double ulps) {
+  return [=](Elements x) {
+    return approximated(type, narrowed(type, monotone(function, x[0])), ulps);
+  };
+}
+
 /// A function to integers, which is exact.
 static ScalarFunction integral(Function function) {
   return [=](Elements x) { return monotone(function, x[0]); };
@@ -92,14 +100,17 @@ static ScalarFunction exponentialOf(Operation *op, DType type) {
   auto approximate = [&](Function function, double ulps) {
     return approximation(type, function, ulps);
   };
+  auto approximateNarrow = [&](Function function, double ulps) {
+    return narrowApproximation(type, function, ulps);
+  };
   return llvm::TypeSwitch<Operation *, ScalarFunction>(op)
       .Case<math::ExpOp>([&](auto) {
-        return approximate([](double v) { return std::exp(v); },
-                           kExponentialUlps);
+        return approximateNarrow([](double v) { return std::exp(v); },
+                                 kExponentialUlps);
       })
       .Case<math::Exp2Op>([&](auto) {
-        return approximate([](double v) { return std::exp2(v); },
-                           kExponentialUlps);
+        return approximateNarrow([](double v) { return std::exp2(v); },
+                                 kExponentialUlps);
       })
       .Case<math::ExpM1Op>([&](auto) {
         return approximate([](double v) { return std::expm1(v); },
@@ -121,8 +132,8 @@ static ScalarFunction exponentialOf(Operation *op, DType type) {
                            kFunctionUlps);
       })
       .Case<math::TanhOp>([&](auto) {
-        return approximate([](double v) { return std::tanh(v); },
-                           kFunctionUlps);
+        return approximateNarrow([](double v) { return std::tanh(v); },
+                                 kFunctionUlps);
       })
       .Case<math::ErfOp>([&](auto) {
         return approximate([](double v) { return std::erf(v); }, kFunctionUlps);

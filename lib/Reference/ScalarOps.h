@@ -34,6 +34,7 @@ ScalarFunction floatFunctionOf(mlir::Operation *op);
 ScalarFunction integerFunctionOf(mlir::Operation *op);
 ScalarFunction conversionFunctionOf(mlir::Operation *op);
 ScalarFunction mathFunctionOf(mlir::Operation *op);
+ScalarFunction activationFunctionOf(mlir::Operation *op);
 
 } // namespace norm::reference
 

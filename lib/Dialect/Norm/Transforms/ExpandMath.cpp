@@ -8,8 +8,10 @@
 #include "norm/Dialect/Norm/Transforms/Passes.h"
 
 #include "norm/Dialect/Norm/IR/Norm.h"
+#include "norm/Dialect/Norm/Utils/EmitActivation.h"
 #include "norm/Dialect/Norm/Utils/EmitExp.h"
 #include "norm/Dialect/Norm/Utils/EmitLog.h"
+#include "norm/Dialect/Norm/Utils/EmitNarrow.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -66,6 +68,77 @@ struct ExpandFunction : OpRewritePattern<OpTy> {
   }
 };
 
+NarrowFunction getNarrow(math::ExpOp) { return NarrowFunction::Exp; }
+NarrowFunction getNarrow(math::Exp2Op) { return NarrowFunction::Exp2; }
+NarrowFunction getNarrow(math::TanhOp) { return NarrowFunction::Tanh; }
+NarrowFunction getNarrow(SigmoidOp) { return NarrowFunction::Sigmoid; }
+NarrowFunction getNarrow(SiluOp) { return NarrowFunction::Silu; }
+NarrowFunction getNarrow(GeluOp op) {
+  return op.getApproximate() == GeluForm::Tanh ? NarrowFunction::GeluTanh
+                                               : NarrowFunction::GeluErf;
+}
+
+/// Replaces a function of one f16 or bf16 by f32 arithmetic that is precise
+/// enough for the one rounding at its end.
+template <typename OpTy>
+struct ExpandNarrow : OpRewritePattern<OpTy> {
+  explicit ExpandNarrow(MLIRContext *context)
+      : OpRewritePattern<OpTy>(context, /*benefit=*/2) {}
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op->getResult(0).getType();
+    if (!type.isBF16() && !type.isF16())
+      return rewriter.notifyMatchFailure(op, "expects f16 or bf16");
+    NarrowFormat format =
+        type.isBF16() ? NarrowFormat::BF16 : NarrowFormat::F16;
+    Location loc = op.getLoc();
+    Value x = arith::ExtFOp::create(rewriter, loc, rewriter.getF32Type(),
+                                    op->getOperand(0));
+    Value y = emitNarrow(rewriter, loc, getNarrow(op), format, x);
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, y);
+    return success();
+  }
+};
+
+Value emitActivation(OpBuilder &builder, SigmoidOp op) {
+  return emitSigmoid(builder, op.getLoc(), op.getX());
+}
+Value emitActivation(OpBuilder &builder, SiluOp op) {
+  return emitSilu(builder, op.getLoc(), op.getX());
+}
+Value emitActivation(OpBuilder &builder, GeluOp op) {
+  return op.getApproximate() == GeluForm::Tanh
+             ? emitGeluTanh(builder, op.getLoc(), op.getX())
+             : emitGeluErf(builder, op.getLoc(), op.getX());
+}
+
+/// Replaces an activation of one f32 or f64 by its expansion, and of an 8-bit
+/// float by that of f32, rounded.
+template <typename OpTy>
+struct ExpandActivation : OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    Type type = op.getX().getType();
+    if (type.isF32() || type.isF64()) {
+      rewriter.replaceOp(op, emitActivation(rewriter, op));
+      return success();
+    }
+    if (!type.isIntOrFloat() || type.getIntOrFloatBitWidth() != 8)
+      return rewriter.notifyMatchFailure(op, "expects a float of 8 bits");
+    Location loc = op.getLoc();
+    Type f32 = rewriter.getF32Type();
+    Value x = arith::ExtFOp::create(rewriter, loc, f32, op.getX());
+    auto wide = cast<OpTy>(rewriter.clone(*op));
+    rewriter.modifyOpInPlace(wide, [&] {
+      wide->setOperand(0, x);
+      wide->getResult(0).setType(f32);
+    });
+    rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, wide.getY());
+    return success();
+  }
+};
+
 /// 1 / sqrt(x), each op exactly rounded, where targets have approximations of
 /// their own.
 struct ExpandRsqrt : OpRewritePattern<math::RsqrtOp> {
@@ -99,7 +172,8 @@ static bool isExpanded(StringRef name) {
               math::ExpM1Op::getOperationName(),
               math::TanhOp::getOperationName(), math::LogOp::getOperationName(),
               math::Log1pOp::getOperationName(),
-              math::RsqrtOp::getOperationName()},
+              math::RsqrtOp::getOperationName(), SigmoidOp::getOperationName(),
+              SiluOp::getOperationName(), GeluOp::getOperationName()},
              name);
 }
 
@@ -116,12 +190,18 @@ void NormExpandMathPass::runOnOperation() {
     return;
   MLIRContext *context = &getContext();
   RewritePatternSet patterns(context);
-  patterns.add<ExpandFunction<math::ExpOp, emitExpOf>,
-               ExpandFunction<math::Exp2Op, emitExp2Of>,
-               ExpandFunction<math::ExpM1Op, emitExpM1>,
-               ExpandFunction<math::TanhOp, emitTanh>,
-               ExpandFunction<math::LogOp, emitLog>,
-               ExpandFunction<math::Log1pOp, emitLog1P>, ExpandRsqrt>(context);
+  patterns
+      .add<ExpandFunction<math::ExpOp, emitExpOf>,
+           ExpandFunction<math::Exp2Op, emitExp2Of>,
+           ExpandFunction<math::ExpM1Op, emitExpM1>,
+           ExpandFunction<math::TanhOp, emitTanh>,
+           ExpandFunction<math::LogOp, emitLog>,
+           ExpandFunction<math::Log1pOp, emitLog1P>, ExpandRsqrt,
+           ExpandActivation<SigmoidOp>, ExpandActivation<SiluOp>,
+           ExpandActivation<GeluOp>, ExpandNarrow<math::ExpOp>,
+           ExpandNarrow<math::Exp2Op>, ExpandNarrow<math::TanhOp>,
+           ExpandNarrow<SigmoidOp>, ExpandNarrow<SiluOp>, ExpandNarrow<GeluOp>>(
+          context);
   populateMathF32ExpansionPatterns(patterns, isExpanded);
   populateMathPolynomialApproximationPatterns(patterns, isApproximatedUpstream);
   FrozenRewritePatternSet frozen(std::move(patterns));

@@ -18,6 +18,7 @@
 #include "norm/Dialect/Norm/Utils/EmitExp.h"
 
 #include "FloatEmitter.h"
+#include "ScaledExp.h"
 
 using namespace mlir;
 using namespace mlir::norm;
@@ -101,6 +102,7 @@ public:
   Value exp2(Value x, ExpRange range);
   Value expM1(Value x);
   Value tanh(Value x);
+  Value scaledExp(Value x, int shift);
 
 private:
   /// The reduced argument, and n in the low bits of a float, `bias` added.
@@ -178,6 +180,13 @@ Value ExpEmitter::exp(Value x, ExpRange range) {
   return combine(reduce(x, getBias(range)), range);
 }
 
+Value ExpEmitter::scaledExp(Value x, int shift) {
+  auto [r, sum] = reduce(x, format.exponentBias + shift);
+  Value one = constant(1.0);
+  Value value = fma(fma(polynomial(r, format.coefficients), r, one), r, one);
+  return emit<arith::MulFOp>(value, toPower(toBits(sum)));
+}
+
 Value ExpEmitter::exp2(Value x, ExpRange range) {
   x = clamp(x, format.lowest2, format.highest2, range);
   return combine(reduce2(x, getBias(range)), range);
@@ -223,4 +232,9 @@ Value mlir::norm::emitExpM1(OpBuilder &builder, Location loc, Value x) {
 
 Value mlir::norm::emitTanh(OpBuilder &builder, Location loc, Value x) {
   return ExpEmitter(builder, loc, x.getType()).tanh(x);
+}
+
+Value mlir::norm::emitScaledExp(OpBuilder &builder, Location loc, Value x,
+                                int shift) {
+  return ExpEmitter(builder, loc, x.getType()).scaledExp(x, shift);
 }
