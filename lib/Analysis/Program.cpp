@@ -372,14 +372,26 @@ SmallVector<ReduceOp> Program::reductionsOf(unsigned phase) const {
   return reductions;
 }
 
+unsigned Program::storePhase(unsigned index) const {
+  GenericOp generic = op;
+  unsigned number = generic.getInputs().size() + index;
+  if (!generic.getBlock()->getArgument(number).use_empty())
+    return numExchanges;
+  return ready.lookup(generic.getBlock()->getTerminator()->getOperand(index));
+}
+
 SmallVector<Value> Program::laterRoots() const {
   SmallVector<Value> roots;
   for (Operation &inner : op->getRegion(0).front()) {
     if (!isa<ReduceOp, YieldOp>(inner))
       continue;
-    for (Value operand : inner.getOperands())
-      if (variesOnColumns(operand) && ready.lookup(operand) > 0)
-        roots.push_back(operand);
+    for (OpOperand &operand : inner.getOpOperands()) {
+      unsigned phase = isa<YieldOp>(inner)
+                           ? storePhase(operand.getOperandNumber())
+                           : ready.lookup(operand.get());
+      if (variesOnColumns(operand.get()) && phase > 0)
+        roots.push_back(operand.get());
+    }
   }
   return roots;
 }
@@ -407,7 +419,11 @@ int64_t Program::frontierBits(const llvm::SetVector<Value> &held,
   llvm::DenseSet<Value> seen;
   for (Value root : laterRoots())
     collectFrontier(root, held, frontier, seen);
-  int64_t bits = 0;
+  // Of as many bits, those are better from which no random number is drawn
+  // again.
+  int64_t bits = llvm::count_if(seen, [](Value value) {
+    return isa_and_nonnull<RandomOp>(value.getDefiningOp());
+  });
   for (Value value : frontier)
     bits += value.getType().isIndex() ? 64
                                       : value.getType().getIntOrFloatBitWidth();

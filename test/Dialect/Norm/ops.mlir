@@ -91,6 +91,24 @@ func.func @program_on_tensors(%x: tensor<?x8xbf16>, %w: tensor<1x8xf32>,
   return %0#0, %0#1 : tensor<?x8xbf16>, tensor<?xf32>
 }
 
+// CHECK-LABEL: func.func @random
+func.func @random(%x: tensor<2x3x4xi32>, %seed: i64, %offset: i64)
+    -> tensor<2x3x4xi32> {
+  %0 = norm.generic (a, b, c) ins(%s = %seed : i64, %t = %offset : i64)
+      outs(%o = %x[a, b, c] : tensor<2x3x4xi32>) {
+    // CHECK: norm.random %[[S:.*]], %[[T:.*]] at [a, b, c] : i32
+    %0 = norm.random %s, %t at [a, b, c] : i32
+    // CHECK: norm.random %[[S]], %[[T]] at [c, (a, b)] {note} : i32
+    %1 = norm.random %s, %t at [c, (a, b)] {note} : i32
+    // CHECK: norm.random %[[S]], %[[T]] at [(a, b, c)] : i32
+    %2 = norm.random %s, %t at [(a, b, c)] : i32
+    // CHECK: norm.random %[[S]], %[[T]] at [a] : i32
+    %3 = norm.random %s, %t at [(a)] : i32
+    norm.yield %0 : i32
+  }
+  return %0 : tensor<2x3x4xi32>
+}
+
 // CHECK-LABEL: func.func @kinds
 func.func @kinds(%x: tensor<4xf32>, %k: tensor<4xi32>, %y: tensor<4xf32>)
     -> tensor<4xf32> {
