@@ -318,7 +318,7 @@ Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
     unsigned buffer = buffers.lookup(trace.base);
     uint64_t element = byteSize(manifest.dtype(buffer));
     uint64_t alignment =
-        std::min<uint64_t>(attr.getAlignment(), chunk * element);
+        std::min<uint64_t>(attr.getAlignment(), ::norm::bytesOf(dtype, chunk));
     // Every buffer is aligned to its elements.
     bool known = llvm::any_of(variant.requirements, [&](const auto &other) {
       return other.buffer == buffer && other.alignment >= alignment;

@@ -18,6 +18,8 @@ using namespace mlir::norm_tile;
 /// The types of elements, for diagnostics.
 static constexpr llvm::StringLiteral kElements =
     "f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU";
+/// Buffers and kept values also have elements that share bytes.
+static constexpr llvm::StringLiteral kPacked = ", f4E2M1FN";
 
 static LogicalResult checkOperands(KernelOp kernel) {
   for (BlockArgument arg : kernel.getBlock()->getArguments()) {
@@ -25,10 +27,11 @@ static LogicalResult checkOperands(KernelOp kernel) {
     auto memref = dyn_cast<MemRefType>(type);
     if (memref && !isStorable(memref.getElementType()))
       return kernel.emitOpError()
-             << "expects buffers of " << kElements
+             << "expects buffers of " << kElements << kPacked
              << " or integers of 1, 8, 16, 32 or 64 bits but operand #"
              << arg.getArgNumber() << " is " << type;
-    if (!memref && !isStorable(type) && !type.isIndex())
+    if (!memref && (!isStorable(type) || isa<Float4E2M1FNType>(type)) &&
+        !type.isIndex())
       return kernel.emitOpError()
              << "expects scalars of " << kElements
              << ", index or integers of 1, 8, 16, 32 or 64 bits but operand #"
@@ -44,7 +47,7 @@ static LogicalResult checkBody(KernelOp kernel, ::norm::ProgramFacts &facts) {
       Type element = hold.getValue().getType().getElementType();
       if (!isStorable(element))
         return op->emitOpError()
-               << "expects " << kElements
+               << "expects " << kElements << kPacked
                << " or integers of 1, 8, 16, 32 or 64 bits to keep but got "
                << element;
       facts.slotBytes += (element.getIntOrFloatBitWidth() + 7) / 8;
@@ -105,9 +108,9 @@ LogicalResult mlir::norm::checkLaunches(ModuleOp module) {
       return launch.emitOpError() << "expects operands of types " << expected
                                   << " but got " << launch.getOperandTypes();
     if (launch.getSpace() != kernel.getSpace())
-      return launch.emitOpError() << "expects space " << kernel.getSpace()
-                                  << ", that of its kernel, but got "
-                                  << launch.getSpace();
+      return launch.emitOpError()
+             << "expects space " << kernel.getSpace()
+             << ", that of its kernel, but got " << launch.getSpace();
     // Both say which parameters there are.
     if (launch.getOrder() != kernel.getOrder() ||
         launch.getSchedule() != kernel.getSchedule())

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/Conversion/KernelLowering.h"
+#include "norm/Conversion/PackedElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -124,6 +125,39 @@ void KernelLowering::setReach(Buffer &buffer) {
   }
   bool isUniform = sizes.empty() || (repeats > 0 && repeats % size == 0);
   buffer.reach = isUniform ? Reach::Uniform : Reach::Gather;
+}
+
+LogicalResult KernelLowering::checkPacked() {
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    if (!buffer.element || !mlir::norm::isPacked(buffer.element))
+      continue;
+    auto fail = [&](StringRef what) {
+      return kernel.emitOpError()
+             << "expects " << what << " of operand #" << i
+             << ", two f4E2M1FN of which share a byte, but got "
+             << kernel.getBlock()->getArgument(i).getType();
+    };
+    auto type = cast<MemRefType>(kernel.getBlock()->getArgument(i).getType());
+    auto [strides, offset] = type.getStridesAndOffset();
+    if (type.getRank() == 0 || strides.back() != 1 ||
+        (type.getDimSize(type.getRank() - 1) > 0 &&
+         type.getDimSize(type.getRank() - 1) % 2 != 0))
+      return fail("a contiguous last axis of even extent");
+    for (int64_t stride : ArrayRef(strides).drop_back())
+      if (ShapedType::isStatic(stride) && stride % 2 != 0)
+        return fail("even strides");
+    bool isWhole =
+        buffer.reach == Reach::Linear || buffer.reach == Reach::Piecewise;
+    if (!isWhole || kernel.getChunkSize() % 2 != 0)
+      return fail("accesses to an even number of neighbours along the last "
+                  "axis");
+    for (Operation *user : kernel.getBlock()->getArgument(i).getUsers())
+      if (auto store = dyn_cast<StoreOp>(user);
+          (store && store.getGroup() > 1) || isa<StoreRowOp>(user) ||
+          (!isAcross && isa<LoadRowOp>(user)))
+        return fail("accesses to more than one element at a time");
+  }
+  return success();
 }
 
 void KernelLowering::readParams(
@@ -290,6 +324,12 @@ Value KernelLowering::toI64(Value value) {
 }
 
 Value KernelLowering::elementPointer(Value base, Value index, Type element) {
+  if (mlir::norm::isPacked(element)) {
+    Value one = arith::ConstantOp::create(
+        b, loc, b.getIntegerAttr(index.getType(), 1));
+    index = arith::ShRUIOp::create(b, loc, index, one);
+    element = b.getI8Type();
+  }
   return LLVM::GEPOp::create(b, loc, base.getType(), element, base,
                              ArrayRef<LLVM::GEPArg>{index});
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/Conversion/StorageTypes.h"
+#include "norm/Conversion/PackedElements.h"
 
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 
@@ -18,15 +19,19 @@ using namespace mlir::norm_tile;
 
 bool mlir::norm::isStorable(Type type) {
   return type.isF16() || type.isBF16() || type.isF32() || type.isF64() ||
-         isa<Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType>(type) ||
+         isa<Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType,
+             Float4E2M1FNType>(type) ||
          type.isSignlessInteger(1) || type.isSignlessInteger(8) ||
          type.isSignlessInteger(16) || type.isSignlessInteger(32) ||
          type.isSignlessInteger(64);
 }
 
 Type mlir::norm::storageTypeOf(Type type) {
-  if (isa<Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType>(type) || type.isInteger(1))
+  if (isa<Float8E4M3FNType, Float8E5M2Type, Float8E8M0FNUType>(type) ||
+      type.isInteger(1))
     return IntegerType::get(type.getContext(), 8);
+  if (isa<Float4E2M1FNType>(type))
+    return IntegerType::get(type.getContext(), 4);
   return type;
 }
 
@@ -39,8 +44,24 @@ static Type storedForm(Type type) {
   return storageTypeOf(type);
 }
 
+/// `type` with elements of i8 in place of i4: what shares a byte in memory has
+/// one of its own where it's kept.
+static Type keptForm(Type type) {
+  Type stored = storedForm(type);
+  if (!isPacked(stored))
+    return stored;
+  return cast<VectorType>(stored).clone(IntegerType::get(type.getContext(), 8));
+}
+
+static Type formFor(Operation *op, Type type) {
+  return isa<HoldOp, HeldOp>(op) ? keptForm(type) : storedForm(type);
+}
+
 /// A stored value as one of `type`.
 static Value fromStorage(OpBuilder &b, Location loc, Value stored, Type type) {
+  if (Type packed = storedForm(type);
+      isPacked(packed) && stored.getType() != packed)
+    stored = arith::TruncIOp::create(b, loc, packed, stored);
   if (!getElementTypeOrSelf(type).isInteger(1))
     return arith::BitcastOp::create(b, loc, type, stored);
   Value zero =
@@ -48,23 +69,30 @@ static Value fromStorage(OpBuilder &b, Location loc, Value stored, Type type) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, stored, zero);
 }
 
-static Value toStorage(OpBuilder &b, Location loc, Value value) {
-  Type type = storedForm(value.getType());
+/// `value` as one of `type`, the form that it is to be stored in.
+static Value toStorage(OpBuilder &b, Location loc, Value value, Type type) {
+  Type packed = storedForm(value.getType());
+  if (isPacked(packed) && type != packed)
+    return arith::ExtUIOp::create(b, loc, type,
+                                  toStorage(b, loc, value, packed));
   if (!getElementTypeOrSelf(value.getType()).isInteger(1))
     return arith::BitcastOp::create(b, loc, type, value);
   return arith::ExtUIOp::create(b, loc, type, value);
 }
 
 /// Gives `value`, at whose uses `b` stands, its stored type.
-static void storeResult(OpBuilder &b, Location loc, Value value) {
-  Type type = value.getType(), stored = storedForm(type);
+static void storeResult(OpBuilder &b, Location loc, Value value, Type stored) {
+  Type type = value.getType();
   if (stored == type)
     return;
   value.setType(stored);
   if (isa<MemRefType>(type) || value.use_empty())
     return;
+  SmallVector<OpOperand *> uses =
+      llvm::map_to_vector(value.getUses(), [](OpOperand &use) { return &use; });
   Value converted = fromStorage(b, loc, value, type);
-  value.replaceAllUsesExcept(converted, converted.getDefiningOp());
+  for (OpOperand *use : uses)
+    use->set(converted);
 }
 
 void mlir::norm::useStorageTypes(KernelOp kernel) {
@@ -78,17 +106,18 @@ void mlir::norm::useStorageTypes(KernelOp kernel) {
     b.setInsertionPoint(op);
     for (OpOperand &operand : op->getOpOperands()) {
       Type type = operand.get().getType();
-      if (!isa<MemRefType>(type) && storedForm(type) != type)
-        operand.set(toStorage(b, op->getLoc(), operand.get()));
+      Type form = formFor(op, type);
+      if (!isa<MemRefType>(type) && form != type)
+        operand.set(toStorage(b, op->getLoc(), operand.get(), form));
     }
     b.setInsertionPointAfter(op);
     for (Value result : op->getResults())
-      storeResult(b, op->getLoc(), result);
+      storeResult(b, op->getLoc(), result, formFor(op, result.getType()));
   }
   // Scalars are read by the rows, in the region of the one `norm_tile.work`.
   for (BlockArgument argument : kernel.getBlock()->getArguments()) {
     auto work = kernel.getBlock()->getOps<WorkOp>();
     b.setInsertionPointToStart((*work.begin()).getBlock());
-    storeResult(b, kernel.getLoc(), argument);
+    storeResult(b, kernel.getLoc(), argument, storedForm(argument.getType()));
   }
 }

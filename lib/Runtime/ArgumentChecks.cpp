@@ -32,7 +32,8 @@ bool hasElements(const BoundArgument &argument) {
 }
 
 /// Empty if the span doesn't fit 64 bits.
-std::optional<Footprint> footprint(const BoundArgument &argument) {
+std::optional<Footprint> footprint(const BoundArgument &elements) {
+  BoundArgument argument = elements.inBytes();
   if (!hasElements(argument))
     return Footprint();
   std::optional<int64_t> last = 0;
@@ -72,7 +73,7 @@ bool overlapsItself(const BoundArgument &argument) {
 /// Whether both are the same elements at the same places.
 bool sameMemory(const BoundArgument &a, const BoundArgument &b) {
   if (a.address != b.address || a.shape != b.shape ||
-      byteSize(a.dtype) != byteSize(b.dtype))
+      bitSize(a.dtype) != bitSize(b.dtype))
     return false;
   for (size_t i = 0; i < a.shape.size(); ++i)
     if (a.shape[i] > 1 && a.strides[i] != b.strides[i])
@@ -199,6 +200,8 @@ llvm::Error Checker::strides(unsigned index) {
                       llvm::Twine(got.strides[dim]));
   }
   return llvm::Error::success();
+  if (llvm::Error error = checkPacked(got.dtype, got.shape, got.strides))
+    return fail(manifest, index, llvm::toString(std::move(error)));
 }
 
 llvm::Error Checker::address(unsigned index) {
@@ -228,7 +231,7 @@ llvm::Error Checker::overlap(unsigned index, unsigned other) {
   const BoundArgument &a = arguments[index], &b = arguments[other];
   Footprint first = *footprint(a), second = *footprint(b);
   if (first.empty() || second.empty() || first.end <= second.begin ||
-      second.end <= first.begin || interleaveApart(a, b))
+      second.end <= first.begin || interleaveApart(a.inBytes(), b.inBytes()))
     return llvm::Error::success();
   if (!mayAlias(manifest, index, other))
     return fail(manifest, index,
@@ -281,3 +284,23 @@ llvm::Error norm::checkArguments(const Manifest &manifest,
                                  llvm::ArrayRef<BoundArgument> arguments) {
   return Checker(manifest, arguments).run();
 }
+llvm::Error norm::checkPacked(DType dtype, llvm::ArrayRef<int64_t> shape,
+                              llvm::ArrayRef<int64_t> strides) {
+  if (!isPacked(dtype) || llvm::is_contained(shape, 0))
+    return llvm::Error::success();
+  std::string why =
+      (" of " + name(dtype) + ", two of which share a byte, but got ").str();
+  if (shape.empty() || shape.back() % 2 != 0)
+    return llvm::createStringError("expects an even last extent" + why +
+                                   printShape(shape));
+  for (size_t dim = 0; dim + 1 < shape.size(); ++dim)
+    if (shape[dim] > 1 && strides[dim] % 2 != 0)
+      return llvm::createStringError("expects even strides" + why +
+                                     llvm::Twine(strides[dim]) + " in dim " +
+                                     llvm::Twine(dim));
+  if (strides.back() != 1)
+    return llvm::createStringError("expects stride 1 in the last dim" + why +
+                                   llvm::Twine(strides.back()));
+  return llvm::Error::success();
+}
+

@@ -16,6 +16,12 @@ namespace norm {
 llvm::Error checkArguments(const Manifest &manifest,
                            llvm::ArrayRef<BoundArgument> arguments);
 
+/// Checks that no two rows of elements that share bytes share one, that is, that
+/// the last extent, unless there are no elements, and the strides of other dims
+/// are even. Anything goes for other types.
+llvm::Error checkPacked(DType dtype, llvm::ArrayRef<int64_t> shape,
+                        llvm::ArrayRef<int64_t> strides);
+
 } // namespace norm
 
 #endif // NORM_LIB_RUNTIME_ARGUMENTCHECKS_H

@@ -104,9 +104,13 @@ void fill(HostTensor &tensor, Workers &workers, Element element) {
       tensor.numElements(), 1 << 15, [&](int64_t begin, int64_t end) {
         int64_t row = begin / columns, column = begin % columns;
         while (begin < end) {
-          uint8_t *to = tensor.row(row) + column * int64_t(size);
           int64_t stop = std::min(end, begin + (columns - column));
-          for (; begin < stop; ++begin, to += size)
+          uint8_t *to = tensor.row(row);
+          // Ranges and rows begin with a whole byte.
+          if (isPacked(type))
+            for (; begin < stop; ++begin, ++column)
+              encodeAt(type, element(begin), to, uint64_t(column));
+          for (to += column * int64_t(size); begin < stop; ++begin, to += size)
             encode(type, element(begin), to);
           ++row;
           column = 0;
@@ -178,6 +182,12 @@ llvm::Expected<DataSpec> DataSpec::parse(llvm::StringRef text) {
       zeros || ones || full || empty || form == "random" || form == "iota";
   if (!generated) {
     if (parts.size() == 1 && !text.empty() && !text.getAsDouble(spec.value)) {
+      // As a seed, a rounded integer would be another one.
+      constexpr int64_t most = int64_t(1) << 53;
+      int64_t integer = 0;
+      if (!text.getAsInteger(10, integer) &&
+          (integer > most || integer < -most))
+        return unexpected("an integer of at most 2^53 in magnitude", text);
       spec.kind = Kind::Scalar;
       return spec;
     }

@@ -20,8 +20,9 @@ static constexpr uint8_t kCounterStamp = 255;
 // Regions
 //===----------------------------------------------------------------------===//
 
-Region::Region(const BoundArgument &tensor, bool initialized)
-    : first(tensor.address), initialized(initialized) {
+Region::Region(const BoundArgument &elements, bool initialized)
+    : first(elements.address), initialized(initialized) {
+  BoundArgument tensor = elements.inBytes();
   run = total = byteSize(tensor.dtype);
   std::vector<Dim> dims;
   for (auto [extent, stride] : llvm::zip(tensor.shape, tensor.strides)) {

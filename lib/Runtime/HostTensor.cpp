@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/Runtime/HostTensor.h"
+#include "ArgumentChecks.h"
 #include "norm/Runtime/Workers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/CheckedArithmetic.h"
@@ -135,18 +136,29 @@ llvm::Expected<HostTensor> HostTensor::create(DType dtype,
   if (placement.offset < 0)
     return llvm::createStringError("expects an offset of 0 or more but got " +
                                    llvm::Twine(placement.offset));
+  if (*strides)
+    if (llvm::Error error =
+            checkPacked(dtype, shape, **strides))
+      return std::move(error);
+  if (isPacked(dtype) && placement.offset % 2 != 0)
+    return llvm::createStringError(
+        "expects an even offset of " + name(dtype) +
+        ", two of which share a byte, but got " +
+        llvm::Twine(placement.offset));
   std::optional<int64_t> span =
       *strides ? spanOf(shape, **strides) : std::nullopt;
   if (span)
     span = llvm::checkedAdd(*span, placement.offset);
   if (span)
-    span = llvm::checkedMul(*span, int64_t(byteSize(dtype)));
+    span = isPacked(dtype)
+               ? *span / 2
+               : llvm::checkedMul(*span, int64_t(byteSize(dtype)));
   if (!span || *span > (int64_t(1) << 48))
     return llvm::createStringError(
         "expects a tensor that fits into memory but got shape " +
         printShape(shape));
   tensor.steps = std::move(**strides);
-  tensor.base = kGuard + uint64_t(placement.offset) * byteSize(dtype);
+  tensor.base = kGuard + bytesOf(dtype, uint64_t(placement.offset));
   tensor.total = llvm::alignTo(uint64_t(*span) + 2 * kGuard, kGuard);
   tensor.storage = allocateHostMemory(tensor.total);
   if (!tensor.storage)
@@ -166,7 +178,7 @@ uint64_t HostTensor::rowOffset(int64_t row) const {
     elements += row % extents[dim - 1] * steps[dim - 1];
     row /= extents[dim - 1];
   }
-  return base + uint64_t(elements) * byteSize(type);
+  return base + bytesOf(type, uint64_t(elements));
 }
 
 uint64_t HostTensor::placedRowOffset(int64_t row) const {
@@ -176,7 +188,7 @@ uint64_t HostTensor::placedRowOffset(int64_t row) const {
     elements += row % extents[dim] * steps[dim];
     row /= extents[dim];
   }
-  return base + uint64_t(elements) * byteSize(type);
+  return base + bytesOf(type, uint64_t(elements));
 }
 
 BoundArgument HostTensor::bind(uint64_t address) const {
@@ -199,7 +211,7 @@ bool HostTensor::guardsIntact() const {
     const uint8_t *start = storage.get() + placedRowOffset(i);
     if (!isPoison(next, start))
       return false;
-    next = start + numColumns * int64_t(byteSize(type));
+    next = start + bytesOf(type, uint64_t(numColumns));
   }
   return isPoison(next, storage.get() + total);
 }

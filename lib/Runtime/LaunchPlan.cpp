@@ -33,6 +33,17 @@ BoundArgument BoundArgument::makeScalar(DType dtype, double value) {
   return argument;
 }
 
+BoundArgument BoundArgument::inBytes() const {
+  BoundArgument bytes = *this;
+  if (!isPacked(dtype) || shape.empty())
+    return bytes;
+  bytes.dtype = DType::I8;
+  bytes.shape.back() /= 2;
+  for (size_t dim = 0; dim + 1 < shape.size(); ++dim)
+    bytes.strides[dim] /= 2;
+  return bytes;
+}
+
 llvm::SmallVector<int64_t, 4>
 norm::contiguousStrides(llvm::ArrayRef<int64_t> shape) {
   llvm::SmallVector<int64_t, 4> strides(shape.size(), 1);
@@ -136,6 +147,10 @@ llvm::Error Planner::addTemporaries() {
     buffers.push_back(BoundArgument::contiguous(temporary.dtype, 0, shape));
     llvm::Expected<uint64_t> bytes = elementBytes(buffers.size() - 1);
     if (!bytes)
+    if (llvm::Error error =
+            checkPacked(temporary.dtype, shape, contiguousStrides(shape)))
+      return llvm::createStringError(manifest.describe(buffers.size()) + ": " +
+                                     llvm::toString(std::move(error)));
       return bytes.takeError();
     if (llvm::Error error =
             resources.temporary(*bytes).moveInto(buffers.back().address))
@@ -191,6 +206,9 @@ llvm::Expected<uint64_t> Planner::slot(const Param &param,
   case Param::Kind::Extent: {
     llvm::Expected<int64_t> extent =
         product({param.buffer, param.dims, param.factor});
+  DType dtype = buffers[buffer].dtype;
+  if (isPacked(dtype))
+    return bytesOf(dtype, uint64_t(*count));
     if (!extent)
       return extent.takeError();
     return uint64_t(*extent);
@@ -210,10 +228,10 @@ bool Planner::holds(const AlignmentRequirement &requirement) const {
   if (buffer.address % requirement.alignment != 0)
     return false;
   for (size_t dim = 0; dim + 1 < buffer.shape.size(); ++dim)
-    if (buffer.shape[dim] > 1 && uint64_t(buffer.strides[dim]) *
-                                         byteSize(buffer.dtype) %
-                                         requirement.alignment !=
-                                     0)
+    if (buffer.shape[dim] > 1 &&
+        bytesOf(buffer.dtype, uint64_t(buffer.strides[dim])) %
+                requirement.alignment !=
+            0)
       return false;
   return true;
 }

@@ -244,6 +244,14 @@ llvm::ArrayRef<uint8_t> NpyFile::data() const {
           size_t(dataBytes)};
 }
 
+llvm::SmallVector<int64_t, 4> NpyFile::shapeFor(DType wanted) const {
+  llvm::SmallVector<int64_t, 4> shape(extents);
+  if (isPacked(wanted) && !shape.empty())
+    shape.back() = llvm::checkedMul<int64_t>(shape.back(), 2)
+                       .value_or(std::numeric_limits<int64_t>::max());
+  return shape;
+}
+
 std::optional<DType> NpyFile::dtypeFor(DType wanted) const {
   // The byte order of a one byte type is written either way.
   std::string canonical =
@@ -264,10 +272,11 @@ llvm::Expected<HostTensor> NpyFile::tensor(DType wanted,
                             descriptorOf(wanted) + "') but got '" + descr +
                             "'");
   llvm::Expected<HostTensor> tensor =
-      HostTensor::create(wanted, extents, placement, workers);
+      HostTensor::create(wanted, shapeFor(wanted), placement, workers);
   if (!tensor)
     return inFile(path, tensor.takeError());
-  int64_t bytesPerRow = tensor->columns() * int64_t(byteSize(wanted));
+  int64_t bytesPerRow =
+      int64_t(bytesOf(wanted, uint64_t(tensor->columns())));
   const uint8_t *from = data().data();
   int64_t grain = (1 << 20) / std::max<int64_t>(bytesPerRow, 1) + 1;
   workers.forRanges(tensor->rows(), grain, [&](int64_t begin, int64_t end) {
@@ -280,7 +289,10 @@ llvm::Expected<HostTensor> NpyFile::tensor(DType wanted,
 
 llvm::Error norm::writeNpy(llvm::StringRef path, const HostTensor &tensor) {
   std::string shape;
-  for (int64_t extent : tensor.shape())
+  llvm::SmallVector<int64_t, 4> extents(tensor.shape());
+  if (isPacked(tensor.dtype()) && !extents.empty())
+    extents.back() /= 2;
+  for (int64_t extent : extents)
     shape += llvm::itostr(extent) + ", ";
   // A tuple of one keeps its comma; longer ones are written without.
   llvm::StringRef tuple = shape;
@@ -306,7 +318,7 @@ llvm::Error norm::writeNpy(llvm::StringRef path, const HostTensor &tensor) {
   stream << kMagic << '\1' << '\0';
   stream.write(size, 2);
   stream << header;
-  size_t bytesPerRow = size_t(tensor.columns()) * byteSize(tensor.dtype());
+  size_t bytesPerRow = bytesOf(tensor.dtype(), uint64_t(tensor.columns()));
   for (int64_t row = 0; row < tensor.rows(); ++row)
     stream.write(reinterpret_cast<const char *>(tensor.row(row)), bytesPerRow);
   stream.close();

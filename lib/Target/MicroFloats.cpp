@@ -63,36 +63,35 @@ Value mlir::norm::extendMicroFloat(ShapedEmitter &emit, OpBuilder &b, Type type,
   return emit.bitcast(b.getF32Type(), bits);
 }
 
-static Value roundToE2M1(ShapedEmitter &emit, Type i32, Value bits) {
+static Value roundToE2M1(ShapedEmitter &emit, OpBuilder &b, Value bits) {
+  Type i32 = b.getI32Type();
+  FloatType f32 = b.getF32Type();
   auto constant = [&](int64_t bits) { return emit.constant(i32, bits); };
-  auto compare = [&](arith::CmpIPredicate predicate, Value value,
-                     int64_t number) -> Value {
-    return emit.make<arith::CmpIOp>(predicate, value, constant(number));
-  };
   Value magnitude = emit.make<arith::AndIOp>(bits, constant(0x7fffffff));
+  // Bits of floats without a sign are ordered as the floats, NaNs on top.
+  Value isNaN = emit.make<arith::CmpIOp>(arith::CmpIPredicate::ugt, magnitude,
+                                         constant(kInfinity));
+  magnitude = emit.make<arith::MinUIOp>(magnitude, constant(bitsOf(6.0f)));
+
   // From 1 on: half of the last place, less one for an even last place, is
   // added before the rest is cut off; a carry rightly steps into the exponent.
+  constexpr int64_t kHalf = int64_t(1) << 21, kBias = int64_t(127 - 1) << 23;
   Value last = emit.make<arith::AndIOp>(
       emit.make<arith::ShRUIOp>(magnitude, constant(22)), constant(1));
   Value sum = emit.make<arith::AddIOp>(
-      magnitude,
-      emit.make<arith::AddIOp>(last, constant((int64_t(1) << 21) - 1)));
-  Value code =
-      emit.make<arith::SubIOp>(emit.make<arith::ShRUIOp>(sum, constant(22)),
-                               constant((int64_t(127) - 1) << 1));
-  code = emit.make<arith::MinUIOp>(code, constant(7));
-  // Below, 0.25 is a tie to 0 and 0.75 one to 1.
-  Value small = emit.make<arith::SelectOp>(
-      compare(arith::CmpIPredicate::ugt, magnitude, bitsOf(0.25f)), constant(1),
-      constant(0));
-  small = emit.make<arith::SelectOp>(
-      compare(arith::CmpIPredicate::uge, magnitude, bitsOf(0.75f)), constant(2),
-      small);
-  code = emit.make<arith::SelectOp>(
-      compare(arith::CmpIPredicate::ult, magnitude, bitsOf(1.0f)), small, code);
+      last, emit.make<arith::AddIOp>(magnitude, constant(kHalf - 1 - kBias)));
+  Value normal = emit.make<arith::ShRUIOp>(sum, constant(22));
+
+  // Below, multiples of a half, the last place of f32 at 2^22.
+  Value aligned = emit.make<arith::AddFOp>(emit.bitcast(f32, magnitude),
+                                           emit.real(f32, 0x1p22));
+  Value small = emit.make<arith::SubIOp>(emit.bitcast(i32, aligned),
+                                         constant(bitsOf(0x1p22f)));
+  Value isSmall = emit.make<arith::CmpIOp>(arith::CmpIPredicate::ult, magnitude,
+                                           constant(bitsOf(1.0f)));
+  Value code = emit.make<arith::SelectOp>(isSmall, small, normal);
   Value sign = emit.make<arith::AndIOp>(
       emit.make<arith::ShRUIOp>(bits, constant(28)), constant(8));
-  Value isNaN = compare(arith::CmpIPredicate::ugt, magnitude, kInfinity);
   sign = emit.make<arith::SelectOp>(isNaN, constant(0), sign);
   return emit.make<arith::OrIOp>(code, sign);
 }
@@ -103,7 +102,7 @@ Value mlir::norm::roundToMicroFloat(ShapedEmitter &emit, OpBuilder &b,
   Value bits = emit.bitcast(i32, x);
   bool isPower = isa<Float8E8M0FNUType>(getElementTypeOrSelf(type));
   Value code = isPower ? emit.make<arith::ShRUIOp>(bits, emit.constant(i32, 23))
-                       : roundToE2M1(emit, i32, bits);
+                       : roundToE2M1(emit, b, bits);
   // Of an exponent, the sign above is cut off.
   return emit.convert<arith::TruncIOp>(b.getI8Type(), code);
 }

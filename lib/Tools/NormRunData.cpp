@@ -194,7 +194,7 @@ llvm::Error DataMaker::makeGiven(unsigned index, const DataSpec &spec) {
     llvm::Expected<NpyFile> file = NpyFile::open(spec.path);
     if (!file)
       return file.takeError();
-    shape.assign(file->shape().begin(), file->shape().end());
+    shape = file->shapeFor(argument.dtype);
   }
   if (llvm::Error error = solver.give(index, shape))
     return error;

@@ -7,7 +7,7 @@
 
 // RUN: norm-opt %s --convert-norm-tile-to-gpu --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xi2>'}}
+// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xi2>'}}
 norm_tile.kernel @element(%x: memref<?x64xi2>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
@@ -17,7 +17,7 @@ norm_tile.kernel @element(%x: memref<?x64xi2>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xi4>'}}
+// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xi4>'}}
 norm_tile.kernel @element(%x: memref<?x64xi4>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
@@ -27,7 +27,7 @@ norm_tile.kernel @element(%x: memref<?x64xi4>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xindex>'}}
+// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xindex>'}}
 norm_tile.kernel @element(%x: memref<?x64xindex>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
@@ -37,7 +37,7 @@ norm_tile.kernel @element(%x: memref<?x64xindex>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xf8E4M3>'}}
+// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xf8E4M3>'}}
 norm_tile.kernel @element(%x: memref<?x64xf8E4M3>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
@@ -47,7 +47,7 @@ norm_tile.kernel @element(%x: memref<?x64xf8E4M3>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xf128>'}}
+// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xf128>'}}
 norm_tile.kernel @element(%x: memref<?x64xf128>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
@@ -196,7 +196,7 @@ norm_tile.kernel @held(%x: memref<?x64xf32>)
     norm_tile.phase (%column) {
       %a = norm_tile.load %x[%row, %column] : memref<?x64xf32> -> vector<4xf32>
       %t = arith.truncf %a : vector<4xf32> to vector<4xf8E4M3>
-      // expected-error@+1 {{'norm_tile.hold' op expects f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits to keep but got 'f8E4M3'}}
+      // expected-error@+1 {{'norm_tile.hold' op expects f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits to keep but got 'f8E4M3'}}
       norm_tile.hold %t in 0 : vector<4xf8E4M3>
     }
   }

@@ -7,7 +7,7 @@
 
 // RUN: norm-opt %s --convert-norm-tile-to-host --split-input-file --verify-diagnostics
 
-// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xi2>'}}
+// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xi2>'}}
 norm_tile.kernel @element(%x: memref<?x64xi2>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 1, residency = stream>} {
@@ -17,7 +17,7 @@ norm_tile.kernel @element(%x: memref<?x64xi2>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xi4>'}}
+// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xi4>'}}
 norm_tile.kernel @element(%x: memref<?x64xi4>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 1, residency = stream>} {
@@ -27,7 +27,7 @@ norm_tile.kernel @element(%x: memref<?x64xi4>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xindex>'}}
+// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xindex>'}}
 norm_tile.kernel @element(%x: memref<?x64xindex>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 1, residency = stream>} {
@@ -37,7 +37,7 @@ norm_tile.kernel @element(%x: memref<?x64xindex>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xf8E4M3>'}}
+// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xf8E4M3>'}}
 norm_tile.kernel @element(%x: memref<?x64xf8E4M3>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 1, residency = stream>} {
@@ -47,7 +47,7 @@ norm_tile.kernel @element(%x: memref<?x64xf8E4M3>)
 
 // -----
 
-// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xf128>'}}
+// expected-error@+1 {{'norm_tile.kernel' op expects buffers of f16, bf16, f32, f64, f8E4M3FN, f8E5M2, f8E8M0FNU, f4E2M1FN or integers of 1, 8, 16, 32 or 64 bits but operand #0 is 'memref<?x64xf128>'}}
 norm_tile.kernel @element(%x: memref<?x64xf128>)
     attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1]]>,
                 order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 1, residency = stream>} {

@@ -61,6 +61,9 @@ protected:
   };
 
   void setReach(Buffer &buffer);
+  /// Checks, once the parameters are read, that elements which share bytes are
+  /// accessed by whole bytes.
+  LogicalResult checkPacked();
   /// `countSlices` and `sliceSize` of a number of walked columns (i64).
   struct SliceValues {
     Value count, size;

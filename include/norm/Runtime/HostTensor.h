@@ -46,7 +46,8 @@ public:
   /// Poisoned memory for a tensor. An error for a pitch on rank below 2 or
   /// shorter than a row; strides of another rank, below 0, not 1 along the last
   /// dim, with which elements share a place, or beside a pitch; a negative
-  /// offset; or a size beyond memory.
+  /// offset; an odd last extent, step or offset of elements that share bytes; or
+  /// a size beyond memory.
   static llvm::Expected<HostTensor> create(DType dtype,
                                            llvm::ArrayRef<int64_t> shape,
                                            const Placement &placement,
@@ -67,7 +68,7 @@ public:
     return storage.get() + rowOffset(row);
   }
   double value(int64_t rowIndex, int64_t column) const {
-    return decode(type, row(rowIndex) + column * byteSize(type));
+    return decodeAt(type, row(rowIndex), uint64_t(column));
   }
 
   /// All bytes, guards included; a copy of them on a device is addressed at

@@ -31,6 +31,10 @@ struct BoundArgument {
   uint64_t address = 0;
   llvm::SmallVector<int64_t, 4> shape;
   llvm::SmallVector<int64_t, 4> strides; // in elements, 0 or more
+  /// The same memory as whole bytes, where elements share them: a tensor of i8
+  /// with half the columns. Extents and strides must be even.
+  BoundArgument inBytes() const;
+
   /// The bits of a scalar, in the low `byteSize(dtype)` bytes.
   uint64_t scalar = 0;
 

@@ -28,13 +28,16 @@ public:
   static llvm::Expected<NpyFile> open(llvm::StringRef path);
 
   llvm::ArrayRef<int64_t> shape() const { return extents; }
+  /// The shape of the file as a tensor of type `wanted`: the last extent is
+  /// twice the file's where two elements share one of its bytes.
+  llvm::SmallVector<int64_t, 4> shapeFor(DType wanted) const;
   /// The element type as the file names it: `<f4`.
   llvm::StringRef descriptor() const { return descr; }
   llvm::ArrayRef<uint8_t> data() const;
 
   /// The element type the elements stand for where `wanted` is asked for:
   /// `<u2` is bf16 where bf16 is wanted, and `|u1` an 8-bit floating point
-  /// type where one is. Empty for unsigned integers otherwise.
+  /// type, or two `F4E2M1FN`, where one is. Empty for unsigned integers otherwise.
   std::optional<DType> dtypeFor(DType wanted) const;
 
   /// The file as a tensor of type `wanted`; an error, naming the file, if its
@@ -52,8 +55,8 @@ private:
 };
 
 /// Writes the elements as a version 1 file; bf16 as `<u2` and the 8-bit
-/// floating point types as `|u1`, which hold the raw bits. An error names the
-/// file.
+/// floating point types, and pairs of `F4E2M1FN`, as `|u1`, which hold the raw
+/// bits. An error names the file.
 llvm::Error writeNpy(llvm::StringRef path, const HostTensor &tensor);
 
 } // namespace norm

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPULowering.h"
+#include "norm/Conversion/PackedElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -61,6 +62,8 @@ Value GPULowering::chunkPointer(Value operand, const Chunk &chunk) {
     return elementPointer(base, chunk.dynamicColumn, element);
   if (chunk.constantColumn == 0)
     return base;
+  if (isPacked(element))
+    return elementPointer(base, i64(chunk.constantColumn), element);
   return LLVM::GEPOp::create(
       b, loc, base.getType(), element, base,
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(chunk.constantColumn)});
@@ -107,8 +110,10 @@ static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
 }
 
 Value GPULowering::loadWhole(Value pointer, VectorType type) {
+  if (isPacked(type))
+    return unpackBytes(b, loc, loadWhole(pointer, packedBytes(type)));
   Type element = type.getElementType();
-  int64_t size = accessElements(element);
+  int64_t size = std::min(accessElements(element), type.getNumElements());
   unsigned bytes = size * bytesOf(element);
   if (size == type.getNumElements())
     return LLVM::LoadOp::create(b, loc, type, pointer, bytes);
@@ -128,11 +133,16 @@ Value GPULowering::loadWhole(Value pointer, VectorType type) {
 /// The chunk element by element, the row's last one in place of those beyond.
 Value GPULowering::loadElements(Value operand, const Chunk &chunk,
                                 VectorType type) {
-  Type element = type.getElementType();
   Value pointer = chunkPointer(operand, chunk);
-  Value last = arith::SubIOp::create(
-      b, loc, arith::SubIOp::create(b, loc, columns, toI64(chunk.column)),
-      i64(1));
+  Value count =
+      arith::SubIOp::create(b, loc, columns, toI64(chunk.column));
+  bool packed = isPacked(type);
+  if (packed) {
+    count = arith::ShRUIOp::create(b, loc, count, i64(1));
+    type = packedBytes(type);
+  }
+  Type element = type.getElementType();
+  Value last = arith::SubIOp::create(b, loc, count, i64(1));
   SmallVector<Value> elements;
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
     Value offset = arith::MinSIOp::create(b, loc, i64(i), last);
@@ -140,7 +150,8 @@ Value GPULowering::loadElements(Value operand, const Chunk &chunk,
         b, loc, element, elementPointer(pointer, offset, element),
         bytesOf(element)));
   }
-  return vector::FromElementsOp::create(b, loc, type, elements);
+  Value loaded = vector::FromElementsOp::create(b, loc, type, elements);
+  return packed ? unpackBytes(b, loc, loaded) : loaded;
 }
 
 Value GPULowering::loadNeighbours(const Buffer &buffer, Value base,
@@ -247,9 +258,11 @@ Value GPULowering::emitLoadOfRow(LoadOp op, const Chunk &chunk) {
 //===----------------------------------------------------------------------===//
 
 void GPULowering::storeWhole(Value value, Value pointer) {
+  if (isPacked(value.getType()))
+    value = packBytes(b, loc, value);
   auto type = cast<VectorType>(value.getType());
   Type element = type.getElementType();
-  int64_t size = accessElements(element);
+  int64_t size = std::min(accessElements(element), type.getNumElements());
   unsigned bytes = size * bytesOf(element);
   if (size == type.getNumElements()) {
     LLVM::StoreOp::create(b, loc, value, pointer, bytes);
@@ -273,11 +286,15 @@ void GPULowering::storeWhole(Value value, Value pointer) {
 
 void GPULowering::storeElements(Value value, Value pointer,
                                 const Chunk &chunk) {
+  // Of two that share a byte, both are columns or none is.
+  int64_t step = isPacked(value.getType()) ? 2 : 1;
+  if (step == 2)
+    value = packBytes(b, loc, value);
   auto type = cast<VectorType>(value.getType());
   Type element = type.getElementType();
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    Value isColumn =
-        vector::ExtractOp::create(b, loc, chunk.mask, ArrayRef<int64_t>{i});
+    Value isColumn = vector::ExtractOp::create(b, loc, chunk.mask,
+                                               ArrayRef<int64_t>{i * step});
     auto condition = scf::IfOp::create(b, loc, isColumn, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(condition.thenBlock());

@@ -86,6 +86,8 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   readParams([&](unsigned number, Type) {
     return Value(function.getArgument(number));
   });
+  if (failed(checkPacked()))
+    return failure();
   tid = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   cta = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
   if (failed(lowerWork(enter())))

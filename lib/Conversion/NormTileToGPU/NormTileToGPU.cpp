@@ -208,7 +208,7 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
     if (auto memref = dyn_cast<MemRefType>(type);
         memref && space.hasRows(operand) && space.hasColumns(operand))
       narrowest =
-          std::min<int64_t>(narrowest, memref.getElementTypeBitWidth() / 8);
+          std::clamp<int64_t>(memref.getElementTypeBitWidth() / 8, 1, narrowest);
   SmallVector<int64_t, 2> alignments;
   if (widest > narrowest)
     alignments.push_back(widest);

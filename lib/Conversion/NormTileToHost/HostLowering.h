@@ -62,6 +62,10 @@ private:
   Chunk fullChunk(Value number);
   Chunk tailChunk();
   Value chunkBuffer(Value operand);
+  Value loadBytes(Value operand, Value base, Value first, VectorType type,
+                  Value count);
+  void storeBytes(Value value, Value operand, Value base, Value first,
+                  Value count);
   void storeGroups(norm_tile::StoreOp op, Value value, const Chunk &chunk);
   Value elementOfChunk(const Buffer &buffer, Value base, Value first,
                        Value number);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostAcross.h"
+#include "norm/Conversion/PackedElements.h"
 #include "norm/Conversion/Passes.h"
 #include "norm/Conversion/StorageTypes.h"
 
@@ -77,6 +78,8 @@ LogicalResult HostLowering::lower(func::FuncOp function) {
   Block *block = function.addEntryBlock();
   b.setInsertionPointToStart(block);
   loadParams(block->getArgument(0));
+  if (failed(checkPacked()))
+    return failure();
   Value begin = arith::IndexCastOp::create(b, loc, b.getIndexType(),
                                            block->getArgument(1));
   Value end = arith::IndexCastOp::create(b, loc, b.getIndexType(),
@@ -120,15 +123,20 @@ Value HostLowering::elementOfChunk(const Buffer &buffer, Value base,
 /// Memory for one chunk of an operand.
 Value HostLowering::chunkBuffer(Value operand) {
   Value &copy = chunkBuffers[operand];
+  Type element = bufferOf(operand).element;
+  bool packed = isPacked(element);
   if (!copy)
-    copy = stackBuffer(kernel.getChunkSize(), bufferOf(operand).element,
-                       /*zeroed=*/true);
+    copy = stackBuffer(kernel.getChunkSize() / (packed ? 2 : 1),
+                       packed ? b.getI8Type() : element, /*zeroed=*/true);
   return copy;
 }
 
 Value HostLowering::loadNeighbours(Value operand, Value base, Value first,
                                    VectorType type, Value count) {
   Buffer &buffer = bufferOf(operand);
+  if (isPacked(type))
+    return unpackBytes(
+        b, loc, loadBytes(operand, base, first, packedBytes(type), count));
   unsigned alignment = alignmentOf(buffer.element);
   bool isWhole = !count && buffer.reach != Reach::Gather;
   if (isWhole && buffer.reach == Reach::Uniform) {
@@ -153,9 +161,48 @@ Value HostLowering::loadNeighbours(Value operand, Value base, Value first,
   return vector::LoadOp::create(b, loc, type, copy, ValueRange{index(0)});
 }
 
+/// The bytes of neighbours that share them, `count` of them (all if null).
+Value HostLowering::loadBytes(Value operand, Value base, Value first,
+                              VectorType type, Value count) {
+  Value pointer = chunkElement(bufferOf(operand), base, first);
+  if (!count)
+    return LLVM::LoadOp::create(b, loc, type, pointer, /*alignment=*/1);
+  Value copy = chunkBuffer(operand);
+  Type i8 = b.getI8Type();
+  Value bytes = arith::DivUIOp::create(b, loc, count, index(2));
+  emitLoop(index(0), bytes, 1, [&](Value i) {
+    Value byte = LLVM::LoadOp::create(
+        b, loc, i8, elementPointer(pointer, toI64(i), i8), /*alignment=*/1);
+    memref::StoreOp::create(b, loc, byte, copy, ValueRange{i});
+    return success();
+  });
+  return vector::LoadOp::create(b, loc, type, copy, ValueRange{index(0)});
+}
+
+void HostLowering::storeBytes(Value value, Value operand, Value base,
+                              Value first, Value count) {
+  Value pointer = chunkElement(bufferOf(operand), base, first);
+  if (!count) {
+    LLVM::StoreOp::create(b, loc, value, pointer, /*alignment=*/1);
+    return;
+  }
+  Value copy = chunkBuffer(operand);
+  vector::StoreOp::create(b, loc, value, copy, ValueRange{index(0)});
+  Value bytes = arith::DivUIOp::create(b, loc, count, index(2));
+  emitLoop(index(0), bytes, 1, [&](Value i) {
+    Value byte = memref::LoadOp::create(b, loc, copy, ValueRange{i});
+    LLVM::StoreOp::create(b, loc, byte,
+                          elementPointer(pointer, toI64(i), b.getI8Type()),
+                          /*alignment=*/1);
+    return success();
+  });
+}
+
 void HostLowering::storeNeighbours(Value value, Value operand, Value base,
                                    Value first, Value count) {
   Buffer &buffer = bufferOf(operand);
+  if (isPacked(value.getType()))
+    return storeBytes(packBytes(b, loc, value), operand, base, first, count);
   unsigned alignment = alignmentOf(buffer.element);
   bool isWhole = buffer.reach == Reach::Linear ||
                  buffer.reach == Reach::Piecewise;

@@ -37,6 +37,44 @@ HostTensor make(llvm::StringRef text, DType dtype, unsigned threads = 1) {
   return std::move(*tensor);
 }
 
+TEST(DataSpecTest, TwoElementsShareAByte) {
+  HostTensor tensor = make("iota:3x8:pitch=10:offset=2", DType::F4E2M1FN);
+  EXPECT_EQ(tensor.row(0)[0], 0x20); // 0, 1
+  EXPECT_EQ(tensor.row(0)[1], 0x54); // 2, 3
+  EXPECT_EQ(tensor.row(0)[2], 0x66); // 4, 5 to even
+  EXPECT_EQ(tensor.row(0)[3], 0x77); // 6, 7
+  EXPECT_EQ(tensor.row(1) - tensor.row(0), 5);
+  EXPECT_EQ(tensor.value(0, 3), 3.0);
+  EXPECT_TRUE(tensor.guardsIntact());
+  tensor.row(1)[4] = 0;
+  EXPECT_FALSE(tensor.guardsIntact());
+  // The same however many threads fill it.
+  HostTensor one = make("random:2x70000:std=2", DType::F4E2M1FN, 1);
+  HostTensor four = make("random:2x70000:std=2", DType::F4E2M1FN, 4);
+  EXPECT_EQ(one.bytes(), four.bytes());
+}
+
+TEST(DataSpecTest, RefusesRowsThatShareAByte) {
+  auto error = [](llvm::StringRef text) {
+    llvm::Expected<DataSpec> spec = DataSpec::parse(text);
+    if (!spec)
+      return llvm::toString(spec.takeError());
+    Workers workers(1);
+    return llvm::toString(spec->make(DType::F4E2M1FN, workers).takeError());
+  };
+  EXPECT_EQ(error("zeros:3x7"), "expects an even last extent of f4E2M1FN, two "
+                                "of which share a byte, but got 3x7");
+  EXPECT_EQ(error("zeros:scalar"), "expects an even last extent of f4E2M1FN, "
+                                   "two of which share a byte, but got scalar");
+  EXPECT_EQ(error("zeros:3x8:pitch=9"),
+            "expects even strides of f4E2M1FN, two of which share a byte, but "
+            "got 9 in dim 0");
+  EXPECT_EQ(
+      error("zeros:3x8:offset=1"),
+      "expects an even offset of f4E2M1FN, two of which share a byte, but "
+      "got 1");
+}
+
 TEST(DataSpecTest, ParsesForms) {
   llvm::Expected<DataSpec> spec = DataSpec::parse("3.5");
   ASSERT_TRUE(bool(spec));

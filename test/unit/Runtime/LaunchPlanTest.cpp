@@ -91,6 +91,62 @@ struct Call {
   }
   std::string error() {
     llvm::Expected<LaunchPlan> result = plan();
+/// `y = f(x)` with elements that share bytes.
+Call packedCall(int64_t rows, int64_t columns, int64_t pitch) {
+  Call call;
+  Manifest &m = call.manifest;
+  for (unsigned i : {0, 3}) {
+    m.arguments[i].dtype = DType::F4E2M1FN;
+    m.arguments[i].shape = {kDynamic, kDynamic};
+    m.arguments[i].alignment = 1;
+    BoundArgument &argument = call.arguments[i];
+    argument = BoundArgument::contiguous(
+        DType::F4E2M1FN, i == 0 ? 0x10000 : 0x30000, {rows, columns});
+    argument.strides[0] = pitch;
+  }
+  return call;
+}
+
+TEST(LaunchPlanTest, CountsBytesThatElementsShare) {
+  Call call = packedCall(5, 64, 96);
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  // Rows of 32 bytes, 48 apart: aligned to 16. `w` has 8 f32, the temporary 15
+  // f64.
+  EXPECT_EQ(plan->kernels[0].variant, 0u);
+  EXPECT_EQ(plan->kernels[0].minimalBytes, 2 * 5 * 32u + 8 * 4 + 15 * 8);
+  EXPECT_EQ(plan->kernels[0].params[1], 96u);
+  // 36 bytes apart.
+  Call apart = packedCall(5, 64, 72);
+  plan = apart.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->kernels[0].variant, 1u);
+  // The last row ends a byte before the output begins, or in its first.
+  Call beside = packedCall(5, 64, 96);
+  beside.arguments[3].address = 0x10000 + 4 * 48 + 32;
+  EXPECT_TRUE(bool(beside.plan()));
+  beside.arguments[3].address -= 1;
+  EXPECT_EQ(llvm::toString(beside.plan().takeError()),
+            "argument 3 'y': expects to be the same memory as argument 0 'x' or "
+            "apart from it but overlaps it in part");
+}
+
+TEST(LaunchPlanTest, RefusesRowsThatShareAByte) {
+  EXPECT_EQ(llvm::toString(packedCall(5, 7, 8).plan().takeError()),
+            "argument 0 'x': expects an even last extent of f4E2M1FN, two of "
+            "which share a byte, but got 5x7");
+  EXPECT_EQ(llvm::toString(packedCall(5, 8, 9).plan().takeError()),
+            "argument 0 'x': expects even strides of f4E2M1FN, two of which "
+            "share a byte, but got 9 in dim 0");
+  // Never stepped by.
+  EXPECT_TRUE(bool(packedCall(1, 8, 9).plan()));
+  Call temporary;
+  temporary.manifest.temporaries[0].dtype = DType::F4E2M1FN;
+  EXPECT_EQ(llvm::toString(temporary.plan().takeError()),
+            "temporary 0: expects an even last extent of f4E2M1FN, two of which "
+            "share a byte, but got 5x3");
+}
+
     return result ? "" : llvm::toString(result.takeError());
   }
 };

@@ -176,6 +176,37 @@ TEST_P(MicroFloats, PowersAreBytes) {
   }
 }
 
+TEST_P(MicroFloats, ExtendAllFourBits) {
+  extendAll(DType::F4E2M1FN,
+            {DType::F32, DType::F64, DType::F16, DType::BF16, DType::F8E5M2});
+}
+
+TEST_P(MicroFloats, RoundToFourBits) {
+  for (auto [from, width] :
+       {std::pair(DType::F16, 16), std::pair(DType::BF16, 16),
+        std::pair(DType::F8E4M3FN, 8), std::pair(DType::F8E5M2, 8)})
+    ASSERT_NO_FATAL_FAILURE(
+        checkRounded(GetParam(), from, DType::F4E2M1FN, allOf(width)));
+  for (DType from : {DType::F32, DType::F64})
+    ASSERT_NO_FATAL_FAILURE(checkRounded(GetParam(), from, DType::F4E2M1FN,
+                                         samplesAround(from, DType::F4E2M1FN)));
+}
+
+TEST_P(MicroFloats, FourBitsAreMoved) {
+  constexpr llvm::StringLiteral body = R"(
+    %c = arith.constant dense<-1.5> : $I
+    %x = arith.extf %a : $I to tensor<1x1000xf32>
+    %z = arith.constant dense<2.0> : tensor<1x1000xf32>
+    %m = arith.cmpf olt, %x, %z : tensor<1x1000xf32>
+    %r = arith.select %m, %a, %c : $M, $I
+)";
+  DType type = DType::F4E2M1FN;
+  std::vector<uint64_t> got = runOn(GetParam(), {type, type, body}, allOf(4));
+  ASSERT_EQ(got.size(), 16u);
+  for (uint64_t code = 0; code < 16; ++code)
+    EXPECT_EQ(got[code], code >= 4 && code < 8 ? 11 : code);
+}
+
 TEST_P(MicroFloats, SelectionsKeepBits) {
   constexpr llvm::StringLiteral body = R"(
     %c = arith.constant dense<4.0> : $I

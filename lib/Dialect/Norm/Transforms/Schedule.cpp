@@ -38,6 +38,17 @@ static LogicalResult checkTypes(GenericOp op, StringRef target) {
     }
     return success();
   };
+  for (OpOperand &operand : op->getOpOperands()) {
+    auto type = dyn_cast<ShapedType>(operand.get().getType());
+    if (!type || !isa<Float4E2M1FNType>(type.getElementType()))
+      continue;
+    if (type.getRank() == 0 || (!type.isDynamicDim(type.getRank() - 1) &&
+                                type.getShape().back() % 2 != 0))
+      return op.emitOpError()
+             << "expects an even last extent of operand #"
+             << operand.getOperandNumber()
+             << ", two f4E2M1FN of which share a byte, but got " << type;
+  }
   for (Operation &inner : *op.getBlock()) {
     if (isa<YieldOp, arith::ConstantOp, arith::SelectOp, arith::BitcastOp>(
             inner))
