@@ -27,7 +27,8 @@ enum class NarrowFormat { BF16, F16 };
 /// within 0.63 ulp, subnormal results included. Overflow gives an infinity, a
 /// NaN gives a NaN.
 ///
-/// Ops by function, not counting constants, bitcasts, absf and negf:
+/// Ops by function, not counting constants, bitcasts, absf and negf, with a
+/// shift and an addition of integers as one:
 ///
 ///     exp, exp2   tanh   sigmoid   silu   gelu, erf   gelu, tanh
 ///     11          13     16        15     15          17          bf16
