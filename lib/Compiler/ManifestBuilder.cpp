@@ -316,7 +316,8 @@ Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
     if (!isWalked(launch, index))
       continue;
     unsigned buffer = buffers.lookup(trace.base);
-    uint64_t element = byteSize(manifest.dtype(buffer));
+    ::norm::DType dtype = manifest.dtype(buffer);
+    uint64_t element = byteSize(dtype);
     uint64_t alignment =
         std::min<uint64_t>(attr.getAlignment(), ::norm::bytesOf(dtype, chunk));
     // Every buffer is aligned to its elements.

@@ -173,7 +173,7 @@ llvm::Expected<uint64_t> Planner::elementBytes(unsigned buffer) const {
   if (!count)
     return count.takeError();
   std::optional<uint64_t> bytes = llvm::checkedMulUnsigned<uint64_t>(
-      uint64_t(*count), byteSize(buffers[buffer].dtype));
+      uint64_t(*count), byteSize(dtype));
   if (!bytes)
     return llvm::createStringError(
         manifest.describe(buffer) +
