@@ -52,8 +52,8 @@ static AffineMap leadingMap(GenericOp op) {
 }
 
 /// How many trailing dims are columns where no reduction tells: the fewest with
-/// which every operand has all dims, all row dims or, of inputs, all column
-/// dims; 0 if there is no such number.
+/// which every operand has all dims, all row dims, none or, of inputs, all
+/// column dims; 0 if there is no such number.
 static unsigned countColumnDims(GenericOp op) {
   unsigned numDims = op.getNumDims();
   auto fits = [&](AffineMap map, unsigned columns, bool isInput) {
@@ -66,7 +66,8 @@ static unsigned countColumnDims(GenericOp op) {
           return false;
       return true;
     };
-    return isRange(0, numDims) || isRange(0, numDims - columns) ||
+    return rank == 0 || isRange(0, numDims) ||
+           isRange(0, numDims - columns) ||
            (isInput && isRange(numDims - columns, numDims));
   };
   for (unsigned columns = 1; columns <= numDims; ++columns)

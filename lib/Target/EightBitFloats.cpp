@@ -39,6 +39,7 @@ struct Format {
   bool limitOverflows;
   int64_t overflow;   ///< the code beyond the limit
   StringLiteral name; ///< in intrinsics
+  double largest;     ///< finite number
 };
 } // namespace
 
@@ -48,8 +49,10 @@ static constexpr int64_t kNaNCode = 0x7f;
 /// very many.
 static constexpr int64_t kMaxGPUElements = 1024;
 
-static constexpr Format kE4M3FN{3, 7, 464.0, false, kNaNCode, "e4m3x2"};
-static constexpr Format kE5M2{2, 15, 61440.0, true, 0x7c, "e5m2x2"};
+static constexpr Format kE4M3FN{3, 7, 464.0, false, kNaNCode, "e4m3x2",
+                                448.0};
+static constexpr Format kE5M2{2, 15, 61440.0, true, 0x7c, "e5m2x2",
+                              57344.0};
 
 static bool isEightBit(Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
@@ -255,6 +258,37 @@ static bool isBounded(Value x, double limit, bool below, int depth = 0) {
          (second && (keepsNaN || isConstant(1)));
 }
 
+/// Whether `x` is the same number everywhere, which `number` then is.
+static bool isNumber(Value x, double number) {
+  FloatAttr scalar;
+  DenseFPElementsAttr dense;
+  if (auto broadcast = x.getDefiningOp<vector::BroadcastOp>())
+    x = broadcast.getSource();
+  if (matchPattern(x, m_Constant(&scalar)))
+    return scalar.getValue().isExactlyValue(number);
+  return matchPattern(x, m_Constant(&dense)) && dense.isSplat() &&
+         dense.getSplatValue<APFloat>().convertToDouble() == number;
+}
+
+/// What is clamped to [-largest, largest], a NaN staying one; null if `x`
+/// isn't.
+static Value findClamped(Value x, double largest) {
+  auto match = [](Value value, auto op, double bound) -> Value {
+    using OpTy = decltype(op);
+    auto clamp = value ? value.getDefiningOp<OpTy>() : OpTy();
+    if (!clamp)
+      return {};
+    if (isNumber(clamp.getRhs(), bound))
+      return clamp.getLhs();
+    return isNumber(clamp.getLhs(), bound) ? clamp.getRhs() : Value();
+  };
+  if (Value inner = match(match(x, arith::MinimumFOp(), largest),
+                          arith::MaximumFOp(), -largest))
+    return inner;
+  return match(match(x, arith::MaximumFOp(), -largest), arith::MinimumFOp(),
+               largest);
+}
+
 /// f32 to bytes. The instruction saturates, also infinities, and makes 0x7f of
 /// a NaN.
 static Value roundOnGPU(OpBuilder &b, Location loc, const Format &format,
@@ -262,9 +296,14 @@ static Value roundOnGPU(OpBuilder &b, Location loc, const Format &format,
   Type i16 = b.getI16Type();
   FloatType f32 = b.getF32Type();
   ShapedEmitter emit(b, loc, x.getType());
-  bool bounded = format.limitOverflows ? false
-                                       : isBounded(x, format.limit, false) &&
-                                             isBounded(x, format.limit, true);
+  bool bounded = false;
+  if (Value clamped = findClamped(x, format.largest)) {
+    x = clamped;
+    bounded = true;
+  } else if (!format.limitOverflows) {
+    bounded = isBounded(x, format.limit, false) &&
+              isBounded(x, format.limit, true);
+  }
   Value beyond;
   if (!bounded) {
     Value magnitude = callIntrinsic(b, loc, "llvm.fabs", x.getType(), x);

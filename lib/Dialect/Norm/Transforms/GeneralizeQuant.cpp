@@ -303,15 +303,127 @@ static std::optional<unsigned> addScale(NamedBody &body, Value scale,
                    : map);
 }
 
+/// Names of dims only, where nothing is reduced.
+static SmallVector<int64_t> lastDim(Value x) {
+  return {cast<RankedTensorType>(x.getType()).getRank() - 1};
+}
+
+static bool needsAmax(QuantizeOp op) { return op.getScale() || op.getAmax(); }
+
+/// Whether groups hold several rows whole: the largest magnitude of each row is
+/// found first, which a norm can do on its way, and then that of all rows.
+static bool hasManyRows(QuantizeOp op) {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(op.getX().getType()).getShape();
+  bool isOfRows = false;
+  for (auto [axis, extent, count] : llvm::enumerate(shape, op.getGroup())) {
+    bool isWhole = count < 0 || count == extent;
+    if (!isWhole && (count != 1 || axis + 1 == shape.size()))
+      return false;
+    isOfRows |= isWhole && extent != 1 && axis + 1 != shape.size();
+  }
+  bool isGivenByGroup =
+      op.getGivenScale() &&
+      cast<RankedTensorType>(op.getGivenScale().getType()).getRank() != 0;
+  return isOfRows && op.getScaleLayout() == ScaleLayout::RowMajor &&
+         !isGivenByGroup;
+}
+
+static RankedTensorType rowAmaxType(QuantizeOp op) {
+  auto type = cast<RankedTensorType>(op.getX().getType());
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = 1;
+  return RankedTensorType::get(shape, Float32Type::get(op.getContext()));
+}
+
+/// The largest magnitude of each row.
+static Value findRowAmax(RewriterBase &rewriter, DimSizes &sizes,
+                         QuantizeOp op) {
+  SmallVector<int64_t> columns = lastDim(op.getX());
+  NamedBody body(rewriter, sizes, op, op.getX(), columns);
+  SmallVector<AffineExpr> exprs;
+  for (unsigned dim : body.getRowDims())
+    exprs.push_back(rewriter.getAffineDimExpr(dim));
+  exprs.push_back(rewriter.getAffineConstantExpr(0));
+  body.addOutput(rowAmaxType(op), AffineMap::get(exprs.size(), 0, exprs,
+                                                 rewriter.getContext()));
+  body.begin();
+  return body.finish(emitAmax(body, body.readX(), /*hasColumns=*/true), "amax")
+      .front();
+}
+
+/// The results that groups have: scales and largest magnitudes.
+static SmallVector<Value> finishGroups(RewriterBase &rewriter, DimSizes &sizes,
+                                       QuantizeOp op, Value rowAmax) {
+  MLIRContext *context = op.getContext();
+  SmallVector<int64_t> columns;
+  SmallVector<AffineExpr> exprs;
+  for (auto [axis, grid] : llvm::enumerate(op.getGridShape())) {
+    bool isWhole = op.getGroup()[axis] != 1;
+    if (isWhole)
+      columns.push_back(axis);
+    exprs.push_back(isWhole ? getAffineConstantExpr(0, context)
+                            : getAffineDimExpr(axis, context));
+  }
+  AffineMap map = AffineMap::get(exprs.size(), 0, exprs, context);
+  NamedBody body(rewriter, sizes, op, rowAmax, columns);
+  std::optional<unsigned> second = addScale(body, op.getTensorScale(), map);
+  for (Value result : op->getResults().drop_front())
+    body.addOutput(cast<RankedTensorType>(result.getType()), map);
+  body.begin();
+  Value amax = body.reduce(ReduceKind::MaxNum, body.readX());
+  // No row has none.
+  amax = body.emit<arith::MaxNumFOp>(amax, body.constant(0.0));
+  SmallVector<Value> results;
+  if (op.getScale())
+    results.push_back(
+        emitScale(body, op, amax, second ? body.read(*second) : Value())
+            .stored);
+  if (op.getAmax())
+    results.push_back(amax);
+  return body.finish(results, "scales");
+}
+
+/// Codes by given scales are elementwise, and come last; or first, where only
+/// the largest magnitudes are asked for.
+static void quantizeManyRows(RewriterBase &rewriter, DimSizes &sizes,
+                             QuantizeOp op) {
+  auto quantizeBy = [&](Value scale, Type amax, ArrayRef<int64_t> group) {
+    return QuantizeOp::create(rewriter, op.getLoc(), op.getQ().getType(),
+                              /*scale=*/Type(), amax, op.getX(), scale,
+                              op.getTensorScale(), group, ScaleLayout::RowMajor,
+                              ScaleRounding::Floor, FloatAttr());
+  };
+  SmallVector<Value> results;
+  QuantizeOp codes;
+  if (op.getScale()) {
+    Value rowAmax = findRowAmax(rewriter, sizes, op);
+    results = finishGroups(rewriter, sizes, op, rowAmax);
+    codes = quantizeBy(results.front(), Type(), op.getGroup());
+  } else {
+    SmallVector<int64_t> rows(op.getGroup().size(), 1);
+    rows.back() = -1;
+    codes = quantizeBy(op.getGivenScale(), rowAmaxType(op), rows);
+    results = finishGroups(rewriter, sizes, op, codes.getAmax());
+  }
+  results.insert(results.begin(), codes.getQ());
+  rewriter.replaceOp(op, results);
+  rewriter.setInsertionPoint(codes);
+  generalizeNorm(rewriter, sizes, codes);
+}
+
 void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
                           QuantizeOp op) {
+  if (needsAmax(op) && hasManyRows(op))
+    return quantizeManyRows(rewriter, sizes, op);
   Location loc = op.getLoc();
   MLIRContext *context = op.getContext();
   auto qType = cast<RankedTensorType>(op.getQ().getType());
   GroupSpace space(cast<RankedTensorType>(op.getX().getType()).getShape(),
                    op.getGroup(), op.getScaleLayout());
-  NamedBody body(rewriter, sizes, op,
-                 space.split(rewriter, sizes, loc, op.getX()), space.columns);
+  Value split = space.split(rewriter, sizes, loc, op.getX());
+  NamedBody body(rewriter, sizes, op, split,
+                 needsAmax(op) ? space.columns : lastDim(split));
   AffineMap scaleMap = space.getScaleMap(context, op.getScaleLayout());
   std::optional<unsigned> given =
       addScale(body, op.getGivenScale(), scaleMap);
@@ -328,7 +440,7 @@ void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
   Value x = body.readX();
   Value tensorScale = second ? body.read(*second) : Value();
   Value amax;
-  if (op.getScale() || op.getAmax())
+  if (needsAmax(op))
     amax = emitAmax(body, x, !space.columns.empty());
   Scale scale;
   if (op.getScale()) {
@@ -357,8 +469,8 @@ void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
   auto yType = cast<RankedTensorType>(op.getY().getType());
   GroupSpace space(cast<RankedTensorType>(op.getQ().getType()).getShape(),
                    op.getGroup(), op.getScaleLayout());
-  NamedBody body(rewriter, sizes, op,
-                 space.split(rewriter, sizes, loc, op.getQ()), space.columns);
+  Value split = space.split(rewriter, sizes, loc, op.getQ());
+  NamedBody body(rewriter, sizes, op, split, lastDim(split));
   AffineMap scaleMap =
       space.getScaleMap(op.getContext(), op.getScaleLayout());
   std::optional<unsigned> given =
