@@ -199,9 +199,9 @@ llvm::Error Checker::strides(unsigned index) {
                       llvm::Twine(dim) + " but got " +
                       llvm::Twine(got.strides[dim]));
   }
-  return llvm::Error::success();
   if (llvm::Error error = checkPacked(got.dtype, got.shape, got.strides))
     return fail(manifest, index, llvm::toString(std::move(error)));
+  return llvm::Error::success();
 }
 
 llvm::Error Checker::address(unsigned index) {
@@ -280,10 +280,6 @@ llvm::Error Checker::run() {
 
 } // namespace
 
-llvm::Error norm::checkArguments(const Manifest &manifest,
-                                 llvm::ArrayRef<BoundArgument> arguments) {
-  return Checker(manifest, arguments).run();
-}
 llvm::Error norm::checkPacked(DType dtype, llvm::ArrayRef<int64_t> shape,
                               llvm::ArrayRef<int64_t> strides) {
   if (!isPacked(dtype) || llvm::is_contained(shape, 0))
@@ -304,3 +300,7 @@ llvm::Error norm::checkPacked(DType dtype, llvm::ArrayRef<int64_t> shape,
   return llvm::Error::success();
 }
 
+llvm::Error norm::checkArguments(const Manifest &manifest,
+                                 llvm::ArrayRef<BoundArgument> arguments) {
+  return Checker(manifest, arguments).run();
+}

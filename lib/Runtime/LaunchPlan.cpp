@@ -144,13 +144,13 @@ llvm::Error Planner::addTemporaries() {
           extent.source
               ? buffers[extent.source->buffer].shape[extent.source->dim]
               : extent.value);
-    buffers.push_back(BoundArgument::contiguous(temporary.dtype, 0, shape));
-    llvm::Expected<uint64_t> bytes = elementBytes(buffers.size() - 1);
-    if (!bytes)
     if (llvm::Error error =
             checkPacked(temporary.dtype, shape, contiguousStrides(shape)))
       return llvm::createStringError(manifest.describe(buffers.size()) + ": " +
                                      llvm::toString(std::move(error)));
+    buffers.push_back(BoundArgument::contiguous(temporary.dtype, 0, shape));
+    llvm::Expected<uint64_t> bytes = elementBytes(buffers.size() - 1);
+    if (!bytes)
       return bytes.takeError();
     if (llvm::Error error =
             resources.temporary(*bytes).moveInto(buffers.back().address))
@@ -172,6 +172,9 @@ llvm::Expected<uint64_t> Planner::elementBytes(unsigned buffer) const {
   llvm::Expected<int64_t> count = numElements(buffers[buffer].shape);
   if (!count)
     return count.takeError();
+  DType dtype = buffers[buffer].dtype;
+  if (isPacked(dtype))
+    return bytesOf(dtype, uint64_t(*count));
   std::optional<uint64_t> bytes = llvm::checkedMulUnsigned<uint64_t>(
       uint64_t(*count), byteSize(dtype));
   if (!bytes)
@@ -206,9 +209,6 @@ llvm::Expected<uint64_t> Planner::slot(const Param &param,
   case Param::Kind::Extent: {
     llvm::Expected<int64_t> extent =
         product({param.buffer, param.dims, param.factor});
-  DType dtype = buffers[buffer].dtype;
-  if (isPacked(dtype))
-    return bytesOf(dtype, uint64_t(*count));
     if (!extent)
       return extent.takeError();
     return uint64_t(*extent);

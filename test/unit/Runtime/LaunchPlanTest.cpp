@@ -91,6 +91,10 @@ struct Call {
   }
   std::string error() {
     llvm::Expected<LaunchPlan> result = plan();
+    return result ? "" : llvm::toString(result.takeError());
+  }
+};
+
 /// `y = f(x)` with elements that share bytes.
 Call packedCall(int64_t rows, int64_t columns, int64_t pitch) {
   Call call;
@@ -146,10 +150,6 @@ TEST(LaunchPlanTest, RefusesRowsThatShareAByte) {
             "temporary 0: expects an even last extent of f4E2M1FN, two of which "
             "share a byte, but got 5x3");
 }
-
-    return result ? "" : llvm::toString(result.takeError());
-  }
-};
 
 TEST(LaunchPlanTest, FillsParameters) {
   Call call;
