@@ -9,12 +9,14 @@
 
 #include "ExtentFacts.h"
 
+#include "norm/Dialect/Norm/Transforms/Passes.h"
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 #include "norm/Support/Version.h"
 #include "norm/Target/Object.h"
 #include "norm/Target/PTX.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
@@ -126,6 +128,17 @@ Compilation::argumentNames(ArrayRef<BlockArgument> arguments) {
   return names;
 }
 
+EntrySignature Compilation::makeSignature(func::FuncOp function) {
+  EntrySignature made;
+  made.numArguments = function.getNumArguments();
+  made.names = argumentNames(llvm::to_vector(function.getArguments()));
+  unsigned numResults = function.getNumResults();
+  for (unsigned index = 0; index < numResults; ++index)
+    made.names.push_back(numResults == 1 ? "result"
+                                         : "result" + std::to_string(index));
+  return made;
+}
+
 llvm::Error Compilation::selectKernel() {
   if (!gpu)
     return llvm::createStringError(
@@ -172,17 +185,20 @@ llvm::Error Compilation::selectEntry() {
     return found.takeError();
   entry = *found;
   manifest.entry = entry.getName().str();
-  signature.numArguments = entry.getNumArguments();
-  signature.names = argumentNames(llvm::to_vector(entry.getArguments()));
-  unsigned numResults = entry.getNumResults();
-  for (unsigned index = 0; index < numResults; ++index)
-    signature.names.push_back(
-        numResults == 1 ? "result" : "result" + std::to_string(index));
+  signature = makeSignature(entry);
 
   for (auto function :
-       llvm::make_early_inc_range(module->getOps<func::FuncOp>()))
-    if (function != entry)
+       llvm::make_early_inc_range(module->getOps<func::FuncOp>())) {
+    if (function == entry)
+      continue;
+    // What the entry calls is compiled as another entry.
+    if (SymbolTable::symbolKnownUseEmpty(function, entry)) {
       function.erase();
+      continue;
+    }
+    function.eraseBody();
+    function.setPrivate();
+  }
   return llvm::Error::success();
 }
 
@@ -204,25 +220,56 @@ Compilation::runPasses(ModuleOp root,
 }
 
 llvm::Error Compilation::lowerToProgram() {
-  return runPasses(*module, [&](OpPassManager &pm) {
-    mlir::norm::buildProgramPipeline(pm, pipelineOptions);
-  });
+  if (llvm::Error error = runPasses(*module, [&](OpPassManager &pm) {
+        mlir::norm::buildProgramPipeline(pm, pipelineOptions);
+      }))
+    return error;
+  return options.outline ? outline() : llvm::Error::success();
+}
+
+llvm::Error Compilation::outline() {
+  SmallVector<Operation *> left = mlir::norm::findForeignOps(entry);
+  for (Operation *op : left)
+    emitRemark(op->getLoc()) << "left '" << op->getName() << "' to the caller";
+  if (llvm::Error error = runPasses(*module, mlir::norm::buildOutlinePipeline))
+    return error;
+  kernelModule = mlir::norm::findKernelModule(*module);
+  if (!kernelModule)
+    return llvm::Error::success();
+  for (auto function : kernelModule.getOps<func::FuncOp>()) {
+    Manifest described = manifest;
+    described.entry = function.getName().str();
+    outlined.push_back({function, makeSignature(function), described});
+  }
+  return outlined.empty() ? makeNoKernelError() : llvm::Error::success();
 }
 
 llvm::Error Compilation::lowerToScheduled() {
-  if (llvm::Error error = runPasses(*module, [&](OpPassManager &pm) {
+  if (llvm::Error error = runPasses(root(), [&](OpPassManager &pm) {
         mlir::norm::buildSchedulePipeline(pm, pipelineOptions);
       }))
     return error;
-  mlir::FailureOr<ExtentFacts> facts = findExtentFacts(entry);
-  if (failed(facts))
+  auto learn = [&](func::FuncOp function, EntrySignature &signature) {
+    mlir::FailureOr<ExtentFacts> facts = findExtentFacts(function);
+    if (failed(facts))
+      return failure();
+    signature.extents = std::move(*facts);
+    signature.inPlace = findInPlace(function);
+    return success();
+  };
+  LogicalResult learned = success();
+  if (!kernelModule)
+    learned = learn(entry, signature);
+  for (Function &function : outlined)
+    if (succeeded(learned))
+      learned = learn(function.op, function.signature);
+  if (failed(learned))
     return diagnostics.takeError("the extents contradict each other");
-  signature.extents = std::move(*facts);
   return llvm::Error::success();
 }
 
 llvm::Error Compilation::lowerToTiled() {
-  return runPasses(*module, [&](OpPassManager &pm) {
+  return runPasses(root(), [&](OpPassManager &pm) {
     mlir::norm::buildBufferizePipeline(pm, pipelineOptions);
     mlir::norm::buildTilePipeline(pm);
   });
@@ -247,22 +294,36 @@ llvm::Error Compilation::lowerToKernels() {
   if (hasGivenKernels)
     return describeGivenKernels();
   if (llvm::Error error =
-          runPasses(*module, gpu ? mlir::norm::buildGPUPipeline
-                                 : mlir::norm::buildHostPipeline))
+          runPasses(root(), gpu ? mlir::norm::buildGPUPipeline
+                                : mlir::norm::buildHostPipeline))
     return error;
-  if (failed(buildManifest(entry, signature, manifest)))
-    return diagnostics.takeError("the launches can't be described");
-  if (manifest.kernels.empty())
-    return makeNoKernelError();
+  if (llvm::Error error = describeLaunches())
+    return error;
   if (!gpu)
     separateHostKernels();
   return llvm::Error::success();
 }
 
+llvm::Error Compilation::describeLaunches() {
+  if (!kernelModule) {
+    if (failed(buildManifest(entry, signature, manifest)))
+      return diagnostics.takeError("the launches can't be described");
+    return manifest.kernels.empty() ? makeNoKernelError()
+                                    : llvm::Error::success();
+  }
+  for (Function &function : outlined)
+    if (failed(
+            buildManifest(function.op, function.signature, function.manifest)))
+      return diagnostics.takeError("the launches can't be described");
+  return llvm::Error::success();
+}
+
 void Compilation::separateHostKernels() {
   hostKernels = ModuleOp::create(module->getLoc());
-  for (Operation &op : llvm::make_early_inc_range(*module->getBody())) {
-    if (&op == entry)
+  for (Operation &op : llvm::make_early_inc_range(*root().getBody())) {
+    if (&op == entry || llvm::any_of(outlined, [&](const Function &function) {
+          return function.op == &op;
+        }))
       continue;
     op.remove();
     hostKernels->push_back(&op);
@@ -274,13 +335,13 @@ llvm::Error Compilation::lowerToLLVM() {
     if (!gpuModule())
       return makeNoKernelError();
     if (llvm::Error error =
-            runPasses(*module, mlir::norm::buildEmulatedPipeline))
+            runPasses(root(), mlir::norm::buildEmulatedPipeline))
       return error;
     separateHostKernels();
   }
   if (isForHost())
     return runPasses(*hostKernels, mlir::norm::buildHostLLVMPipeline);
-  return runPasses(*module, [&](OpPassManager &pm) {
+  return runPasses(root(), [&](OpPassManager &pm) {
     mlir::norm::buildNVVMPipeline(pm, pipelineOptions);
   });
 }
@@ -322,7 +383,7 @@ llvm::Error Compilation::lowerTo(Level level) {
 
 /// The module of the kernels; null where nothing is launched.
 Operation *Compilation::gpuModule() {
-  auto modules = module->getOps<gpu::GPUModuleOp>();
+  auto modules = root().getOps<gpu::GPUModuleOp>();
   return modules.empty() ? nullptr : (*modules.begin()).getOperation();
 }
 
@@ -376,6 +437,12 @@ llvm::Expected<Artifact> Compilation::compile() {
   llvm::Expected<std::string> code = generateCode();
   if (!code)
     return code.takeError();
-  return Artifact{std::move(manifest), std::move(*code),
-                  diagnostics.takeRemarks(), !hasGivenKernels};
+  Artifact artifact{std::move(manifest),
+                    std::move(*code),
+                    diagnostics.takeRemarks(),
+                    !hasGivenKernels,
+                    {}};
+  for (Function &function : outlined)
+    artifact.outlined.push_back(std::move(function.manifest));
+  return artifact;
 }

@@ -33,6 +33,13 @@ public:
                                     std::vector<std::string> *remarks);
 
 private:
+  /// A function whose launches are described.
+  struct Function {
+    mlir::func::FuncOp op;
+    EntrySignature signature;
+    Manifest manifest;
+  };
+
   llvm::Error checkOptions();
   llvm::Error parse();
   llvm::Error selectEntry();
@@ -41,12 +48,15 @@ private:
   llvm::Error lowerTo(Level level);
 
   llvm::Error lowerToProgram();
+  /// Cuts the programs out of an entry that does other work as well.
+  llvm::Error outline();
   llvm::Error lowerToScheduled();
   llvm::Error lowerToTiled();
   /// To `gpu.func`s, or on the host to functions; describes the launches.
   llvm::Error lowerToKernels();
   /// Describes the launches of kernels that the text holds already.
   llvm::Error describeGivenKernels();
+  llvm::Error describeLaunches();
   /// To the LLVM dialect: the `gpu.module`, or what runs on the host,
   /// `hostKernels`.
   llvm::Error lowerToLLVM();
@@ -61,7 +71,10 @@ private:
   /// Moves all but the entry into a module of its own.
   void separateHostKernels();
   mlir::Operation *gpuModule();
+  /// What the stages after outlining run on.
+  mlir::ModuleOp root() { return kernelModule ? kernelModule : *module; }
   llvm::StringRef nameOf(mlir::BlockArgument argument);
+  EntrySignature makeSignature(mlir::func::FuncOp function);
   std::vector<std::string>
   argumentNames(llvm::ArrayRef<mlir::BlockArgument> arguments);
 
@@ -75,6 +88,9 @@ private:
 
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::OwningOpRef<mlir::ModuleOp> hostKernels;
+  /// The functions that were cut out of the entry, in a nested module.
+  mlir::ModuleOp kernelModule;
+  std::vector<Function> outlined;
   mlir::func::FuncOp entry; ///< null for a kernel that nothing launches
   mlir::gpu::GPUFuncOp kernel; ///< that one
   bool hasGivenKernels = false;

@@ -21,6 +21,8 @@ class Compiler::Impl {
 public:
   Impl() : context(makeRegistry(), mlir::MLIRContext::Threading::DISABLED) {
     context.printOpOnDiagnostic(false);
+    // Ops that nobody here knows are left to the caller.
+    context.allowUnregisteredDialects();
   }
 
   mlir::MLIRContext context;

@@ -11,11 +11,14 @@
 #include "KernelEntry.h"
 
 #include "norm/Analysis/TilePlan.h"
+#include "norm/Dialect/Norm/IR/Norm.h"
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/raw_ostream.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace ::norm;
@@ -42,6 +45,7 @@ public:
 
 private:
   LogicalResult addArgument(BlockArgument value);
+  void addInPlaceResults();
   LogicalResult addTemporary(memref::AllocOp alloc);
   FailureOr<TemporaryExtent> traceExtent(Operation *user, Value extent);
   LogicalResult addKernel(LaunchOp launch);
@@ -58,15 +62,63 @@ private:
   const EntrySignature &signature;
   Manifest &manifest;
   llvm::DenseMap<Value, unsigned> buffers;
+  /// By argument, the result that is written in its place, and whether its
+  /// content is read before.
+  llvm::DenseMap<unsigned, std::pair<unsigned, bool>> results;
   /// The operands of the current launch.
   SmallVector<BufferTrace> traces;
 };
 } // namespace
 
+/// Lets temporaries that aren't needed at the same time share memory: each, in
+/// the order in which they're first written, takes the slot of one of its size
+/// that is free, or any free slot, or a new one.
+static void assignSlots(Manifest &manifest) {
+  struct Slot {
+    unsigned last; ///< kernel that needs it
+    unsigned temporary;
+  };
+  unsigned numArguments = manifest.arguments.size();
+  auto lifetime = [&](unsigned i) {
+    return manifest.lifetime(numArguments + i).value_or(std::pair(0u, 0u));
+  };
+  std::vector<unsigned> order(manifest.temporaries.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::stable_sort(order, [&](unsigned a, unsigned b) {
+    return lifetime(a).first < lifetime(b).first;
+  });
+  std::vector<Slot> slots;
+  for (unsigned i : order) {
+    Temporary &temporary = manifest.temporaries[i];
+    auto [first, last] = lifetime(i);
+    std::optional<unsigned> best;
+    for (unsigned slot = 0; slot < slots.size(); ++slot) {
+      const Temporary &other = manifest.temporaries[slots[slot].temporary];
+      if (slots[slot].last >= first)
+        continue;
+      bool isSame =
+          other.dtype == temporary.dtype && other.shape == temporary.shape;
+      if (!best || isSame)
+        best = slot;
+      if (isSame)
+        break;
+    }
+    if (!best) {
+      best = slots.size();
+      slots.emplace_back();
+    }
+    slots[*best] = {last, i};
+    temporary.slot = *best;
+  }
+}
+
 LogicalResult ManifestBuilder::run() {
-  for (BlockArgument argument : entry.getArguments())
+  addInPlaceResults();
+  for (BlockArgument argument : entry.getArguments()) {
     if (failed(addArgument(argument)))
       return failure();
+    addInPlaceResults();
+  }
   for (Operation &op : entry.getBody().front()) {
     if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
       if (failed(addTemporary(alloc)))
@@ -83,6 +135,7 @@ LogicalResult ManifestBuilder::run() {
     for (unsigned write : kernel.writes)
       if (write < manifest.arguments.size())
         manifest.arguments[write].role = ArgumentRole::Output;
+  assignSlots(manifest);
   return success();
 }
 
@@ -91,7 +144,7 @@ LogicalResult ManifestBuilder::run() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ManifestBuilder::addArgument(BlockArgument value) {
-  unsigned index = value.getArgNumber();
+  unsigned index = manifest.arguments.size();
   Argument argument;
   argument.name = signature.names[index];
   auto memref = dyn_cast<MemRefType>(value.getType());
@@ -128,6 +181,35 @@ LogicalResult ManifestBuilder::addArgument(BlockArgument value) {
   buffers[value] = index;
   manifest.arguments.push_back(std::move(argument));
   return success();
+}
+
+/// Appends the results that come next and are no arguments in the IR, since
+/// they are written to others.
+void ManifestBuilder::addInPlaceResults() {
+  while (true) {
+    unsigned index = manifest.arguments.size();
+    unsigned result = index - signature.numArguments;
+    if (index < signature.numArguments || result >= signature.inPlace.size() ||
+        !signature.inPlace[result])
+      return;
+    InPlaceFact fact = *signature.inPlace[result];
+    Argument argument = manifest.arguments[fact.argument];
+    argument.name = signature.names[index];
+    argument.role = ArgumentRole::Output;
+    argument.aliases = {fact.argument};
+    argument.inPlace = fact.argument;
+    argument.equals.clear();
+    for (unsigned dim = 0; dim < argument.shape.size(); ++dim)
+      argument.equals.push_back(
+          argument.shape[dim] == kDynamic
+              ? std::optional(BufferDim{fact.argument, dim})
+              : std::nullopt);
+    if (llvm::none_of(argument.equals,
+                      [](const auto &dim) { return dim.has_value(); }))
+      argument.equals.clear();
+    results[fact.argument] = {index, fact.isRead};
+    manifest.arguments.push_back(std::move(argument));
+  }
 }
 
 /// Where a dynamic extent of a temporary comes from.
@@ -203,11 +285,20 @@ void ManifestBuilder::addBuffers(LaunchOp launch, Kernel &kernel) {
   for (auto [index, trace] : llvm::enumerate(traces)) {
     if (!isa<MemRefType>(trace.base.getType()))
       continue;
-    std::vector<unsigned> &list =
-        index < firstOutput ? kernel.reads : kernel.writes;
     unsigned buffer = buffers.lookup(trace.base);
-    if (!llvm::is_contained(list, buffer))
-      list.push_back(buffer);
+    auto add = [](std::vector<unsigned> &list, unsigned buffer) {
+      if (!llvm::is_contained(list, buffer))
+        list.push_back(buffer);
+    };
+    auto replaced = results.find(buffer);
+    if (index < firstOutput || replaced == results.end()) {
+      add(index < firstOutput ? kernel.reads : kernel.writes, buffer);
+      continue;
+    }
+    auto [result, isRead] = replaced->second;
+    add(kernel.writes, result);
+    if (isRead)
+      add(kernel.reads, buffer);
   }
 }
 
@@ -229,8 +320,15 @@ FailureOr<Param> ManifestBuilder::describeParam(LaunchOp launch,
   }
   case KernelParam::Scalar:
     return Param::scalar(buffers.lookup(traces[param.operand].base));
-  case KernelParam::Pointer:
-    return Param::pointer(buffers.lookup(traces[param.operand].base));
+  case KernelParam::Pointer: {
+    unsigned buffer = buffers.lookup(traces[param.operand].base);
+    // What is written is the result, wherever it is.
+    auto replaced = results.find(buffer);
+    bool isOutput = param.operand >= traces.size() - launch.getNumOutputs();
+    return Param::pointer(isOutput && replaced != results.end()
+                              ? replaced->second.first
+                              : buffer);
+  }
   case KernelParam::Stride: {
     const BufferTrace &trace = traces[param.operand];
     const BufferTrace::Axis &axis = trace.axes[param.axis];
@@ -380,6 +478,19 @@ LogicalResult ManifestBuilder::addKernel(LaunchOp launch) {
 }
 
 namespace norm {
+
+std::vector<std::optional<InPlaceFact>> findInPlace(func::FuncOp function) {
+  std::vector<std::optional<InPlaceFact>> facts(function.getNumResults());
+  for (BlockArgument argument : function.getArguments())
+    if (auto result = function.getArgAttrOfType<IntegerAttr>(
+            argument.getArgNumber(), mlir::norm::NormDialect::kInPlaceAttrName))
+      facts[result.getInt()] = {
+          argument.getArgNumber(),
+          llvm::any_of(argument.getUsers(), [](Operation *user) {
+            return !isa<tensor::DimOp>(user);
+          })};
+  return facts;
+}
 
 std::optional<DType> toDType(Type type) {
   if (type.isIndex())

@@ -14,12 +14,23 @@
 
 namespace norm {
 
+/// A result that is written to the memory of an argument.
+struct InPlaceFact {
+  unsigned argument;
+  bool isRead; ///< whether the argument's content is
+};
+
 /// What is known of the entry before its results became arguments.
 struct EntrySignature {
   std::vector<std::string> names; ///< of the arguments, then of the results
   unsigned numArguments = 0;
   ExtentFacts extents;
+  std::vector<std::optional<InPlaceFact>> inPlace; ///< by result
 };
+
+/// What `norm.in_place` of the arguments of a function on tensors says.
+std::vector<std::optional<InPlaceFact>>
+findInPlace(mlir::func::FuncOp function);
 
 /// Fills the arguments, temporaries and kernels of `manifest` from the launches
 /// in `entry`, whose kernels have been converted for the target. Fails, with a

@@ -17,6 +17,7 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 #include "mlir/Transforms/Passes.h"
@@ -37,6 +38,10 @@ void mlir::norm::buildProgramPipeline(OpPassManager &pm,
   functions.addPass(createNormFusePass(fuse));
   functions.addPass(createNormRewriteWelfordPass());
   functions.addPass(createNormExpandMathPass());
+}
+
+void mlir::norm::buildOutlinePipeline(OpPassManager &pm) {
+  pm.addPass(createNormOutlinePass());
 }
 
 void mlir::norm::buildSchedulePipeline(OpPassManager &pm,
@@ -109,37 +114,71 @@ void mlir::norm::buildHostLLVMPipeline(OpPassManager &pm) {
 // Whole pipelines
 //===----------------------------------------------------------------------===//
 
-static void buildNormToTiledPipeline(OpPassManager &pm,
-                                     const PipelineOptions &options) {
+namespace {
+/// Goes on with the module that norm-outline made, or with the whole one where
+/// there was nothing to cut out.
+class KernelModulePass
+    : public PassWrapper<KernelModulePass, OperationPass<ModuleOp>> {
+public:
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(KernelModulePass)
+
+  explicit KernelModulePass(OpPassManager stages) : stages(std::move(stages)) {}
+
+  StringRef getName() const override { return "KernelModulePass"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    stages.getDependentDialects(registry);
+  }
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    ModuleOp kernels = findKernelModule(module);
+    OpPassManager pipeline = stages;
+    if (failed(runPipeline(pipeline, kernels ? kernels : module)))
+      signalPassFailure();
+  }
+
+private:
+  OpPassManager stages;
+};
+} // namespace
+
+/// From tensors to programs, then `build` from there on.
+static void buildFromNorm(OpPassManager &pm, const PipelineOptions &options,
+                          llvm::function_ref<void(OpPassManager &)> build) {
   buildProgramPipeline(pm, options);
-  buildSchedulePipeline(pm, options);
-  buildBufferizePipeline(pm, options);
-  buildTilePipeline(pm);
+  buildOutlinePipeline(pm);
+  OpPassManager stages(ModuleOp::getOperationName());
+  buildSchedulePipeline(stages, options);
+  buildBufferizePipeline(stages, options);
+  buildTilePipeline(stages);
+  build(stages);
+  pm.addPass(std::make_unique<KernelModulePass>(std::move(stages)));
 }
 
 void mlir::norm::buildNormToGPUPipeline(OpPassManager &pm,
                                         const PipelineOptions &options) {
-  buildNormToTiledPipeline(pm, options);
-  buildGPUPipeline(pm);
+  buildFromNorm(pm, options, buildGPUPipeline);
 }
 
 void mlir::norm::buildNormToPTXPipeline(OpPassManager &pm,
                                         const PipelineOptions &options) {
-  buildNormToGPUPipeline(pm, options);
-  buildNVVMPipeline(pm, options);
-  buildPTXPipeline(pm, options);
+  buildFromNorm(pm, options, [&](OpPassManager &stages) {
+    buildGPUPipeline(stages);
+    buildNVVMPipeline(stages, options);
+    buildPTXPipeline(stages, options);
+  });
 }
 
 void mlir::norm::buildNormToHostPipeline(OpPassManager &pm,
                                          const PipelineOptions &options) {
-  buildNormToTiledPipeline(pm, options);
-  buildHostPipeline(pm);
+  buildFromNorm(pm, options, buildHostPipeline);
 }
 
 void mlir::norm::buildNormToEmulatedPipeline(OpPassManager &pm,
                                              const PipelineOptions &options) {
-  buildNormToGPUPipeline(pm, options);
-  buildEmulatedPipeline(pm);
+  buildFromNorm(pm, options, [](OpPassManager &stages) {
+    buildGPUPipeline(stages);
+    buildEmulatedPipeline(stages);
+  });
 }
 
 namespace {

@@ -136,6 +136,7 @@ private:
   llvm::Error strides(unsigned index);
   llvm::Error address(unsigned index);
   llvm::Error overlap(unsigned index, unsigned other);
+  llvm::Error inPlace(unsigned index);
 
   const Manifest &manifest;
   llvm::ArrayRef<BoundArgument> arguments;
@@ -244,6 +245,18 @@ llvm::Error Checker::overlap(unsigned index, unsigned other) {
   return llvm::Error::success();
 }
 
+/// An output that is written in place of an input is where the input is.
+llvm::Error Checker::inPlace(unsigned index) {
+  const std::optional<unsigned> &input = manifest.arguments[index].inPlace;
+  if (!input || !hasElements(arguments[index]) ||
+      sameMemory(arguments[index], arguments[*input]))
+    return llvm::Error::success();
+  return fail(manifest, index,
+              "expects the memory of " + manifest.describe(*input) +
+                  ", in place of which it is written, but got another address "
+                  "or other strides");
+}
+
 llvm::Error Checker::run() {
   if (arguments.size() != manifest.arguments.size())
     return llvm::createStringError(
@@ -264,6 +277,8 @@ llvm::Error Checker::run() {
   for (unsigned i = 0; i < arguments.size(); ++i) {
     if (manifest.arguments[i].role != ArgumentRole::Output)
       continue;
+    if (llvm::Error error = inPlace(i))
+      return error;
     for (unsigned j = 0; j < arguments.size(); ++j) {
       ArgumentRole role = manifest.arguments[j].role;
       // Each pair of outputs once.

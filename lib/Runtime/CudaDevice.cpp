@@ -42,9 +42,8 @@ struct CudaCode {
 class CudaLaunch final : public PreparedLaunch {
 public:
   CudaLaunch(std::shared_ptr<const CudaCode> code, const Manifest &manifest,
-             LaunchPlan plan, std::vector<std::unique_ptr<CudaBuffer>> owned,
-             std::shared_ptr<WorkspaceMemory> workspace)
-      : code(std::move(code)), manifest(manifest), owned(std::move(owned)),
+             LaunchPlan plan, std::shared_ptr<WorkspaceMemory> workspace)
+      : code(std::move(code)), manifest(manifest),
         workspace(std::move(workspace)) {
     launchPlan = std::move(plan);
   }
@@ -81,7 +80,6 @@ private:
 
   std::shared_ptr<const CudaCode> code;
   Manifest manifest;
-  std::vector<std::unique_ptr<CudaBuffer>> owned;
   std::shared_ptr<WorkspaceMemory> workspace;
 };
 
@@ -193,15 +191,9 @@ private:
 
 llvm::Expected<std::unique_ptr<PreparedLaunch>>
 CudaExecutable::prepare(llvm::ArrayRef<BoundArgument> arguments) {
-  std::vector<std::unique_ptr<CudaBuffer>> owned;
   std::shared_ptr<WorkspaceMemory> workspace;
   auto allocate = [&](uint64_t bytes) {
     return CudaBuffer::create(code->context, bytes, 0);
-  };
-  auto temporary = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-    if (llvm::Error error = allocate(bytes).moveInto(owned.emplace_back()))
-      return error;
-    return owned.back()->address();
   };
   auto shared = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
     if (llvm::Error error = pool.get(bytes, allocate).moveInto(workspace))
@@ -212,7 +204,6 @@ CudaExecutable::prepare(llvm::ArrayRef<BoundArgument> arguments) {
     return code->kernels[kernel][variant].residentCtas;
   };
   LaunchResources resources;
-  resources.temporary = temporary;
   resources.workspace = shared;
   resources.residentCtas = residentCtas;
   llvm::Expected<LaunchPlan> plan =
@@ -220,7 +211,7 @@ CudaExecutable::prepare(llvm::ArrayRef<BoundArgument> arguments) {
   if (!plan)
     return plan.takeError();
   return std::make_unique<CudaLaunch>(code, description, std::move(*plan),
-                                      std::move(owned), std::move(workspace));
+                                      std::move(workspace));
 }
 
 class CudaDevice final : public Device {

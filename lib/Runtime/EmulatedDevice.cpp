@@ -73,12 +73,13 @@ struct Engine {
   uint64_t residentCtas(unsigned threads) const {
     return std::min<uint64_t>(options.residentCtas, kMaxFibers / threads);
   }
-  /// Frees what CTAs that wait for each other needed beyond the others.
+  /// Frees what CTAs that wait for each other needed beyond the others: a
+  /// process may have many devices, and their stacks add up.
   void trim() {
     std::lock_guard lock(mutex);
-    if (idle.size() != ctas.size() || ctas.size() <= kMaxHostThreads)
+    if (idle.size() != ctas.size() || ctas.size() <= workers.count())
       return;
-    ctas.resize(kMaxHostThreads);
+    ctas.resize(workers.count());
     idle.clear();
     for (const std::unique_ptr<Cta> &cta : ctas)
       idle.push_back(cta.get());
@@ -155,12 +156,11 @@ struct Code {
 class EmulatedLaunch final : public PreparedLaunch {
 public:
   EmulatedLaunch(std::shared_ptr<Engine> engine, std::shared_ptr<Code> code,
-                 LaunchPlan plan, std::vector<std::unique_ptr<Buffer>> owned,
-                 llvm::ArrayRef<BoundArgument> buffers,
+                 LaunchPlan plan, llvm::ArrayRef<BoundArgument> arguments,
                  std::shared_ptr<WorkspaceMemory> workspace)
       : engine(std::move(engine)), code(std::move(code)),
-        owned(std::move(owned)), workspace(std::move(workspace)),
-        memory(this->code->manifest, buffers, plan) {
+        workspace(std::move(workspace)),
+        memory(this->code->manifest, arguments, plan) {
     launchPlan = std::move(plan);
   }
 
@@ -195,7 +195,6 @@ private:
 
   std::shared_ptr<Engine> engine;
   std::shared_ptr<Code> code;
-  std::vector<std::unique_ptr<Buffer>> owned;
   std::shared_ptr<WorkspaceMemory> workspace;
   GlobalMemory memory;
   std::vector<KernelTraffic> moved;
@@ -325,18 +324,7 @@ public:
 
   llvm::Expected<std::unique_ptr<PreparedLaunch>>
   prepare(llvm::ArrayRef<BoundArgument> arguments) override {
-    std::vector<std::unique_ptr<Buffer>> owned;
-    std::vector<BoundArgument> buffers(arguments.begin(), arguments.end());
     std::shared_ptr<WorkspaceMemory> workspace;
-    auto temporary = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-      if (llvm::Error error =
-              engine->allocate(bytes).moveInto(owned.emplace_back()))
-        return error;
-      uint64_t address = owned.back()->address();
-      buffers.push_back(
-          BoundArgument::contiguous(DType::I8, address, {int64_t(bytes)}));
-      return address;
-    };
     auto shared = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
       if (llvm::Error error =
               pool.get(bytes,
@@ -350,7 +338,6 @@ public:
           description.kernels[kernel].variants[variant].block);
     };
     LaunchResources resources;
-    resources.temporary = temporary;
     resources.workspace = shared;
     resources.residentCtas = residentCtas;
     llvm::Expected<LaunchPlan> plan =
@@ -358,7 +345,7 @@ public:
     if (!plan)
       return plan.takeError();
     return std::make_unique<EmulatedLaunch>(engine, code, std::move(*plan),
-                                            std::move(owned), buffers,
+                                            arguments,
                                             std::move(workspace));
   }
 

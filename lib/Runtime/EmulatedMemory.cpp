@@ -118,7 +118,7 @@ void Region::reset() {
 //===----------------------------------------------------------------------===//
 
 GlobalMemory::GlobalMemory(const Manifest &manifest,
-                           llvm::ArrayRef<BoundArgument> buffers,
+                           llvm::ArrayRef<BoundArgument> arguments,
                            const LaunchPlan &plan)
     : manifest(manifest), counters(plan.counters.begin(), plan.counters.end()) {
   auto add = [&](const BoundArgument &tensor, bool initialized) {
@@ -127,25 +127,29 @@ GlobalMemory::GlobalMemory(const Manifest &manifest,
     for (unsigned i = 0; i < byBuffer.size(); ++i)
       if (byBuffer[i] && byBuffer[i]->bytes() != 0 &&
           byBuffer[i]->begin() == tensor.address &&
-          buffers[i].shape == tensor.shape &&
-          buffers[i].strides == tensor.strides &&
-          buffers[i].dtype == tensor.dtype)
+          arguments[i].shape == tensor.shape &&
+          arguments[i].strides == tensor.strides &&
+          arguments[i].dtype == tensor.dtype)
         return byBuffer.push_back(byBuffer[i]);
     regions.push_back(std::make_unique<Region>(tensor, initialized));
     byBuffer.push_back(regions.back().get());
   };
-  for (auto [index, tensor] : llvm::enumerate(buffers)) {
-    bool isArgument = index < manifest.arguments.size();
-    ArgumentRole role =
-        isArgument ? manifest.arguments[index].role : ArgumentRole::Output;
+  for (auto [index, tensor] : llvm::enumerate(arguments)) {
+    ArgumentRole role = manifest.arguments[index].role;
     if (role == ArgumentRole::Scalar)
       byBuffer.push_back(nullptr);
     else
       add(tensor, role == ArgumentRole::Input);
   }
+  // Those of one slot are apart in time, and each has a content of its own.
+  for (const BoundArgument &temporary : plan.temporaries) {
+    regions.push_back(
+        std::make_unique<Region>(temporary, /*initialized=*/false));
+    byBuffer.push_back(regions.back().get());
+  }
   regions.push_back(std::make_unique<Region>(
       BoundArgument::contiguous(DType::I8, plan.workspace,
-                                {int64_t(plan.workspaceBytes)}),
+                                {int64_t(plan.temporaryOffset)}),
       /*initialized=*/false));
   byBuffer.push_back(regions.back().get());
 }
@@ -229,6 +233,11 @@ KernelTraffic GlobalMemory::leave(const KernelLaunch &launch,
       continue;
     const Region &region = *param.region;
     bool reads = llvm::is_contained(kernel.reads, param.buffer);
+    // What is read in place is read through the output.
+    if (param.buffer < manifest.arguments.size())
+      if (std::optional<unsigned> input =
+              manifest.arguments[param.buffer].inPlace)
+        reads |= llvm::is_contained(kernel.reads, *input);
     BufferTraffic &buffer = traffic.buffers.emplace_back();
     buffer.buffer = param.buffer;
     buffer.accessed = total;

@@ -58,10 +58,9 @@ allocateHost(uint64_t bytes, uint64_t misalignment) {
 class HostLaunch final : public PreparedLaunch {
 public:
   HostLaunch(std::shared_ptr<Workers> workers, std::shared_ptr<HostCode> code,
-             LaunchPlan plan, std::vector<std::unique_ptr<HostBuffer>> owned,
-             std::shared_ptr<WorkspaceMemory> workspace)
+             LaunchPlan plan, std::shared_ptr<WorkspaceMemory> workspace)
       : workers(std::move(workers)), code(std::move(code)),
-        owned(std::move(owned)), workspace(std::move(workspace)) {
+        workspace(std::move(workspace)) {
     launchPlan = std::move(plan);
   }
 
@@ -111,14 +110,13 @@ private:
         std::max<uint64_t>(kernel.minimalBytes / kernel.groups, 1);
     int64_t grain = int64_t(kBytesPerRange / bytesPerGroup) + 1;
     const uint64_t *params = kernel.params.data();
-    workers->forRanges(int64_t(kernel.groups), grain, [&](int64_t begin, int64_t end) {
-      function(params, begin, end);
-    });
+    workers->forRanges(
+        int64_t(kernel.groups), grain,
+        [&](int64_t begin, int64_t end) { function(params, begin, end); });
   }
 
   std::shared_ptr<Workers> workers;
   std::shared_ptr<HostCode> code;
-  std::vector<std::unique_ptr<HostBuffer>> owned;
   std::shared_ptr<WorkspaceMemory> workspace;
 };
 
@@ -131,15 +129,8 @@ public:
 
   llvm::Expected<std::unique_ptr<PreparedLaunch>>
   prepare(llvm::ArrayRef<BoundArgument> arguments) override {
-    std::vector<std::unique_ptr<HostBuffer>> owned;
     std::shared_ptr<WorkspaceMemory> workspace;
     LaunchResources resources;
-    auto temporary = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-      if (llvm::Error error =
-              allocateHost(bytes, 0).moveInto(owned.emplace_back()))
-        return error;
-      return owned.back()->address();
-    };
     auto shared = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
       if (llvm::Error error =
               pool.get(bytes,
@@ -148,14 +139,13 @@ public:
         return error;
       return workspace->address();
     };
-    resources.temporary = temporary;
     resources.workspace = shared;
     llvm::Expected<LaunchPlan> plan =
         planLaunch(description, arguments, resources);
     if (!plan)
       return plan.takeError();
     return std::make_unique<HostLaunch>(workers, code, std::move(*plan),
-                                        std::move(owned), std::move(workspace));
+                                        std::move(workspace));
   }
 
 private:

@@ -114,6 +114,7 @@ public:
 
 private:
   llvm::Error addTemporaries();
+  llvm::Error placeTemporaries();
   llvm::Error addKernel(unsigned index);
   llvm::Error addWorkspace();
   llvm::Error addPart(uint64_t rows, uint64_t bytesPerRow, bool isCounters);
@@ -132,10 +133,12 @@ private:
   const LaunchResources &resources;
   llvm::SmallVector<BoundArgument, 8> buffers;
   LaunchPlan plan;
+  llvm::SmallVector<uint64_t, 2> temporaryBytes;
   /// Where the kernels' own parts of the workspace begin.
   llvm::SmallVector<uint64_t, 2> parts;
 };
 
+/// Their addresses are known once the workspace is; 0 is as aligned as these.
 llvm::Error Planner::addTemporaries() {
   for (const Temporary &temporary : manifest.temporaries) {
     llvm::SmallVector<int64_t, 4> shape;
@@ -152,9 +155,40 @@ llvm::Error Planner::addTemporaries() {
     llvm::Expected<uint64_t> bytes = elementBytes(buffers.size() - 1);
     if (!bytes)
       return bytes.takeError();
-    if (llvm::Error error =
-            resources.temporary(*bytes).moveInto(buffers.back().address))
+    temporaryBytes.push_back(*bytes);
+  }
+  return llvm::Error::success();
+}
+
+/// Lays out the slots one after the other, each as large as the largest that
+/// is in it; then the temporaries without one.
+llvm::Error Planner::placeTemporaries() {
+  plan.temporaryOffset = plan.workspaceBytes;
+  unsigned count = manifest.temporaries.size();
+  llvm::SmallVector<uint64_t> offsets(count);
+  for (unsigned slot = 0; slot < count; ++slot) {
+    uint64_t largest = 0;
+    for (unsigned i = 0; i < count; ++i)
+      if (manifest.temporaries[i].slot == slot) {
+        offsets[i] = plan.workspaceBytes;
+        largest = std::max(largest, temporaryBytes[i]);
+      }
+    if (llvm::Error error = addPart(1, largest, false))
       return error;
+  }
+  for (unsigned i = 0; i < count; ++i)
+    if (!manifest.temporaries[i].slot) {
+      offsets[i] = plan.workspaceBytes;
+      if (llvm::Error error = addPart(1, temporaryBytes[i], false))
+        return error;
+    }
+  if (llvm::Error error =
+          resources.workspace(plan.workspaceBytes).moveInto(plan.workspace))
+    return error;
+  for (unsigned i = 0; i < count; ++i) {
+    BoundArgument &buffer = buffers[manifest.arguments.size() + i];
+    buffer.address = plan.workspace + offsets[i];
+    plan.temporaries.push_back(buffer);
   }
   return llvm::Error::success();
 }
@@ -175,8 +209,8 @@ llvm::Expected<uint64_t> Planner::elementBytes(unsigned buffer) const {
   DType dtype = buffers[buffer].dtype;
   if (isPacked(dtype))
     return bytesOf(dtype, uint64_t(*count));
-  std::optional<uint64_t> bytes = llvm::checkedMulUnsigned<uint64_t>(
-      uint64_t(*count), byteSize(dtype));
+  std::optional<uint64_t> bytes =
+      llvm::checkedMulUnsigned<uint64_t>(uint64_t(*count), byteSize(dtype));
   if (!bytes)
     return llvm::createStringError(
         manifest.describe(buffer) +
@@ -309,8 +343,8 @@ llvm::Error Planner::addPart(uint64_t units, uint64_t bytesPerUnit,
   if (!end)
     return llvm::createStringError(
         "expects a workspace of fewer than 2^64 bytes but got " +
-        llvm::Twine(bytesPerUnit) + " bytes for each of " +
-        llvm::Twine(units) + " groups of rows");
+        llvm::Twine(bytesPerUnit) + " bytes for each of " + llvm::Twine(units) +
+        " groups of rows");
   if (isCounters && *bytes != 0)
     plan.counters.push_back({plan.workspaceBytes, *bytes});
   plan.workspaceBytes = llvm::alignDown(*end, kPartAlignment);
@@ -333,7 +367,7 @@ llvm::Error Planner::addWorkspace() {
     if (llvm::Error error = addPart(units, kernel.unitBytes, false))
       return error;
   }
-  return resources.workspace(plan.workspaceBytes).moveInto(plan.workspace);
+  return placeTemporaries();
 }
 
 llvm::Error Planner::fillParams() {

@@ -19,6 +19,16 @@ unsigned Manifest::rank(unsigned buffer) const {
              : unsigned(temporaries[buffer - arguments.size()].shape.size());
 }
 
+std::optional<std::pair<unsigned, unsigned>>
+Manifest::lifetime(unsigned buffer) const {
+  std::optional<std::pair<unsigned, unsigned>> used;
+  for (unsigned i = 0; i < kernels.size(); ++i)
+    if (llvm::is_contained(kernels[i].reads, buffer) ||
+        llvm::is_contained(kernels[i].writes, buffer))
+      used = {used ? used->first : i, i};
+  return used;
+}
+
 DType Manifest::dtype(unsigned buffer) const {
   return buffer < arguments.size()
              ? arguments[buffer].dtype
@@ -50,7 +60,9 @@ public:
 
 private:
   llvm::Error argument(unsigned index);
+  llvm::Error inPlace(const llvm::Twine &path, const Argument &arg);
   llvm::Error temporary(unsigned index);
+  llvm::Error slot(unsigned index);
   llvm::Error kernel(unsigned index);
   llvm::Error param(const std::string &path, const Param &param,
                     const Kernel &kernel);
@@ -132,6 +144,9 @@ llvm::Error Verifier::argument(unsigned index) {
       return fail(path + ".aliases",
                   "expects indices of other tensor arguments but got " +
                       llvm::Twine(other));
+  if (arg.inPlace)
+    if (llvm::Error error = inPlace(path + ".in_place", arg))
+      return error;
   if (arg.equals.empty())
     return llvm::Error::success();
   if (arg.equals.size() != arg.shape.size())
@@ -148,6 +163,41 @@ llvm::Error Verifier::argument(unsigned index) {
     if (llvm::Error error =
             dims(path + ".equals", {source->buffer, {source->dim}}))
       return error;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error Verifier::inPlace(const llvm::Twine &path, const Argument &arg) {
+  unsigned other = *arg.inPlace;
+  if (arg.role != ArgumentRole::Output || other >= manifest.arguments.size() ||
+      manifest.arguments[other].role != ArgumentRole::Input)
+    return fail(path, "expects an input, in place of which the output is "
+                      "written, but got " +
+                          llvm::Twine(other));
+  if (!llvm::is_contained(arg.aliases, other))
+    return fail(path,
+                "expects one of the aliases but got " + llvm::Twine(other));
+  return llvm::Error::success();
+}
+
+/// Temporaries of one slot are used one after the other.
+llvm::Error Verifier::slot(unsigned index) {
+  unsigned numArguments = manifest.arguments.size();
+  std::string path = llvm::formatv("temporaries[{0}].slot", index);
+  const std::optional<unsigned> &slot = manifest.temporaries[index].slot;
+  if (slot && *slot >= manifest.temporaries.size())
+    return fail(path, "expects fewer slots than temporaries (" +
+                          llvm::Twine(manifest.temporaries.size()) +
+                          ") but got slot " + llvm::Twine(*slot));
+  auto own = manifest.lifetime(numArguments + index);
+  for (unsigned other = 0; own && slot && other < index; ++other) {
+    auto used = manifest.lifetime(numArguments + other);
+    if (manifest.temporaries[other].slot == slot && used &&
+        own->first <= used->second && used->first <= own->second)
+      return fail(path, "expects memory that is free from kernel " +
+                            llvm::Twine(own->first) + " to " +
+                            llvm::Twine(own->second) + " but temporary " +
+                            llvm::Twine(other) + " is there");
   }
   return llvm::Error::success();
 }
@@ -298,6 +348,9 @@ llvm::Error Verifier::run() {
   for (unsigned i = 0; i < manifest.kernels.size(); ++i)
     if (llvm::Error error = kernel(i))
       return error;
+  for (unsigned i = 0; i < manifest.temporaries.size(); ++i)
+    if (llvm::Error error = slot(i))
+      return error;
   return workspace();
 }
 
@@ -363,6 +416,8 @@ json::Object toObject(const Argument &arg) {
   }
   if (arg.contiguous)
     object["contiguous"] = true;
+  if (arg.inPlace)
+    object["in_place"] = int64_t(*arg.inPlace);
   return object;
 }
 
@@ -371,8 +426,11 @@ json::Object toObject(const Temporary &temporary) {
   for (const TemporaryExtent &extent : temporary.shape)
     shape.push_back(extent.source ? json::Value(toObject(*extent.source))
                                   : json::Value(extent.value));
-  return json::Object{{"dtype", name(temporary.dtype)},
+  json::Object object{{"dtype", name(temporary.dtype)},
                       {"shape", std::move(shape)}};
+  if (temporary.slot)
+    object["slot"] = int64_t(*temporary.slot);
+  return object;
 }
 
 json::Object toObject(const Param &param) {
@@ -487,4 +545,15 @@ json::Value norm::toJSON(const Manifest &manifest) {
 
 std::string norm::printManifest(const Manifest &manifest) {
   return llvm::formatv("{0:2}\n", toJSON(manifest));
+}
+
+std::string norm::printManifests(llvm::ArrayRef<Manifest> manifests) {
+  json::Array functions;
+  for (const Manifest &manifest : manifests)
+    functions.push_back(toJSON(manifest));
+  json::Value document =
+      json::Object{{"norm", manifests.empty() ? "" : manifests.front().norm},
+                   {"version", int64_t(kManifestVersion)},
+                   {"functions", std::move(functions)}};
+  return llvm::formatv("{0:2}\n", document);
 }

@@ -238,7 +238,8 @@ llvm::Error read(const Node &node, Argument &out) {
        [&] { return readField(node, "alignment", out.alignment); },
        [&] { return readField(node, "aliases", out.aliases); },
        [&] { return readOptional(node, "equals", out.equals); },
-       [&] { return readOptional(node, "contiguous", out.contiguous); }});
+       [&] { return readOptional(node, "contiguous", out.contiguous); },
+       [&] { return readOptional(node, "in_place", out.inPlace); }});
 }
 
 llvm::Error read(const Node &node, TemporaryExtent &out) {
@@ -253,7 +254,8 @@ llvm::Error read(const Node &node, TemporaryExtent &out) {
 
 llvm::Error read(const Node &node, Temporary &out) {
   return inOrder({[&] { return readField(node, "dtype", out.dtype); },
-                  [&] { return readField(node, "shape", out.shape); }});
+                  [&] { return readField(node, "shape", out.shape); },
+                  [&] { return readOptional(node, "slot", out.slot); }});
 }
 
 llvm::Error read(const Node &node, Param &out) {
@@ -361,29 +363,54 @@ llvm::Error readVersion(const Node &node) {
   return llvm::Error::success();
 }
 
-} // namespace
+llvm::Error read(const Node &node, Manifest &out) {
+  llvm::Error error =
+      inOrder({[&] { return readVersion(node); },
+               [&] { return readField(node, "norm", out.norm); },
+               [&] { return readField(node, "entry", out.entry); },
+               [&] { return readField(node, "target", out.target); },
+               [&] { return readField(node, "ptx", out.ptx); },
+               [&] { return readField(node, "min_driver", out.minDriver); },
+               [&] { return readField(node, "arguments", out.arguments); },
+               [&] { return readField(node, "temporaries", out.temporaries); },
+               [&] { return readField(node, "kernels", out.kernels); },
+               [&] { return readField(node, "workspace", out.workspace); }});
+  return error ? std::move(error) : verifyManifest(out);
+}
 
-llvm::Expected<Manifest> norm::parseManifest(llvm::StringRef text) {
+llvm::Expected<json::Value> parseDocument(llvm::StringRef text) {
   llvm::Expected<json::Value> document = json::parse(text);
   if (!document)
     return llvm::createStringError("manifest: " +
                                    llvm::toString(document.takeError()));
-  Node root(*document, "");
+  return document;
+}
+
+} // namespace
+
+llvm::Expected<Manifest> norm::parseManifest(llvm::StringRef text) {
+  llvm::Expected<json::Value> document = parseDocument(text);
+  if (!document)
+    return document.takeError();
   Manifest result;
-  llvm::Error error = inOrder(
-      {[&] { return readVersion(root); },
-       [&] { return readField(root, "norm", result.norm); },
-       [&] { return readField(root, "entry", result.entry); },
-       [&] { return readField(root, "target", result.target); },
-       [&] { return readField(root, "ptx", result.ptx); },
-       [&] { return readField(root, "min_driver", result.minDriver); },
-       [&] { return readField(root, "arguments", result.arguments); },
-       [&] { return readField(root, "temporaries", result.temporaries); },
-       [&] { return readField(root, "kernels", result.kernels); },
-       [&] { return readField(root, "workspace", result.workspace); }});
+  if (llvm::Error error = read(Node(*document, ""), result))
+    return std::move(error);
+  return result;
+}
+
+llvm::Expected<std::vector<Manifest>>
+norm::parseManifests(llvm::StringRef text) {
+  llvm::Expected<json::Value> document = parseDocument(text);
+  if (!document)
+    return document.takeError();
+  Node root(*document, "");
+  std::vector<Manifest> result;
+  llvm::Error error =
+      !root.find("functions")
+          ? read(root, result.emplace_back())
+          : inOrder({[&] { return readVersion(root); },
+                     [&] { return readField(root, "functions", result); }});
   if (error)
-    return error;
-  if (llvm::Error invalid = verifyManifest(result))
-    return invalid;
+    return std::move(error);
   return result;
 }

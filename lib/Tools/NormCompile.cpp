@@ -203,6 +203,7 @@ static llvm::Error complete(Options &options) {
 
 llvm::Expected<Options> CommandLine::parse() {
   options.compile.target.clear();
+  options.compile.outline = true;
   while (next < arguments.size())
     if (llvm::Error error = parseOne(arguments[next++]))
       return std::move(error);
@@ -272,13 +273,17 @@ static llvm::Error compileCode(const Options &options, llvm::StringRef text,
     if (!cubin)
       return cubin.takeError();
     addUsage(artifact->manifest, *cubin);
+    for (Manifest &outlined : artifact->outlined)
+      addUsage(outlined, *cubin);
     artifact->code = std::move(cubin->code);
   }
   if (llvm::Error error = writeFile(options.output, artifact->code))
     return error;
   if (options.manifest.empty())
     return llvm::Error::success();
-  return writeFile(options.manifest, printManifest(artifact->manifest));
+  return writeFile(options.manifest, artifact->outlined.empty()
+                                         ? printManifest(artifact->manifest)
+                                         : printManifests(artifact->outlined));
 }
 
 static llvm::Error run(const Options &options) {

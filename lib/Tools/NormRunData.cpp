@@ -231,6 +231,7 @@ llvm::Error DataMaker::makeResult(unsigned position) {
   llvm::Expected<llvm::ArrayRef<int64_t>> shape = solver.shape(index);
   if (!shape)
     return shape.takeError();
+  value.aliasOf = manifest.arguments[index].inPlace;
   auto place = options.placements.find(position);
   if (place != options.placements.end()) {
     value.placement = place->second.placement;

@@ -64,6 +64,9 @@ public:
   int64_t groupOf(ReduceOp reduce) const;
   /// How many neighbouring columns share an element of an operand.
   int64_t groupOfOperand(unsigned number) const;
+  /// The phase in which output `index` is stored: as soon as it's ready or,
+  /// where it replaces what is read, when nothing else is.
+  unsigned storePhase(unsigned index) const;
   /// The reductions over rows whose operand is ready in `phase`.
   SmallVector<ReduceOp> reductionsOf(unsigned phase) const;
   /// Values to keep from `phase` for later phases. From the first phase, so

@@ -63,10 +63,15 @@ struct CompileOptions {
   unsigned driverVersion = 0;
   /// Whether to remark on what was fused and what wasn't, and why.
   bool explain = false;
+  /// Whether to compile the programs of an entry that has other ops as well, on
+  /// tensors, as functions of their own, and to remark on the ops that are left.
+  /// Else such an op is an error.
+  bool outline = false;
 };
 
-/// A compiled function.
+/// A compiled function, or several that were cut out of one.
 struct Artifact {
+  /// Of the function; without kernels where some were cut out of it.
   Manifest manifest;
   /// PTX text; an ELF object on the host and for the emulated device.
   std::string code;
@@ -75,6 +80,8 @@ struct Artifact {
   /// Whether the text was a program rather than kernels, so that the reference
   /// and other targets can take it as well.
   bool isProgram = true;
+  /// Of the functions that were cut out, all of them in `code`.
+  std::vector<Manifest> outlined;
 };
 
 /// The levels at which a compilation can be looked at, in order. A text with

@@ -48,6 +48,10 @@ void registerDialects(DialectRegistry &registry);
 void buildProgramPipeline(OpPassManager &pm,
                           const PipelineOptions &options = PipelineOptions());
 
+/// Where functions have ops that no kernel takes in, cuts their programs out
+/// into a nested module; the stages below run on that one then.
+void buildOutlinePipeline(OpPassManager &pm);
+
 /// Gives each program its order and its schedule.
 void buildSchedulePipeline(OpPassManager &pm, const PipelineOptions &options);
 

@@ -78,6 +78,9 @@ struct LaunchPlan {
   /// Address and size of the workspace.
   uint64_t workspace = 0;
   uint64_t workspaceBytes = 0;
+  /// The temporaries, at the end of the workspace, from byte `temporaryOffset`.
+  llvm::SmallVector<BoundArgument, 2> temporaries;
+  uint64_t temporaryOffset = 0;
   /// The parts of it, without empty ones, that must be zero before the launch.
   llvm::SmallVector<ByteRange, 2> counters;
 };
@@ -88,7 +91,6 @@ using AllocateBytes =
 
 /// What a launch takes of a device.
 struct LaunchResources {
-  AllocateBytes temporary;
   /// Asked once for the whole workspace, with 0 if there is none.
   AllocateBytes workspace;
   /// CTAs of a kernel's variant that are resident on the device at once; 0

@@ -15,12 +15,14 @@
 #define NORM_SUPPORT_MANIFEST_H
 
 #include "norm/Support/DType.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace norm {
@@ -71,6 +73,8 @@ struct Argument {
   /// Whether the strides must be those of a row-major tensor without gaps, also
   /// where they depend on extents that aren't fixed.
   bool contiguous = false;
+  /// Of an output: the input whose memory it must be in.
+  std::optional<unsigned> inPlace = std::nullopt;
   bool operator==(const Argument &) const = default;
 };
 
@@ -85,10 +89,13 @@ struct TemporaryExtent {
   bool operator==(const TemporaryExtent &) const = default;
 };
 
-/// A contiguous (row-major) buffer between two kernels, made by the launcher.
+/// A contiguous (row-major) buffer between two kernels, in the workspace.
+/// Temporaries of one slot are the same memory, at different times; one without
+/// a slot has memory of its own.
 struct Temporary {
   DType dtype = DType::F32;
   std::vector<TemporaryExtent> shape;
+  std::optional<unsigned> slot = std::nullopt;
   bool operator==(const Temporary &) const = default;
 };
 
@@ -187,7 +194,7 @@ struct ByteRange {
 };
 
 /// The part of the workspace that all kernels share, at its start; those of
-/// single kernels follow. The workspace is device memory that lives across
+/// single kernels follow, then the temporaries. The workspace is device memory that lives across
 /// launches of one stream. The ranges `zeroed` are zero before the first
 /// launch, and every launch leaves them zero.
 struct Workspace {
@@ -215,6 +222,9 @@ struct Manifest {
   /// Rank of buffer `buffer`, which must be below `numBuffers()`.
   unsigned rank(unsigned buffer) const;
   DType dtype(unsigned buffer) const;
+  /// The first and the last kernel that read or write buffer `buffer`; none
+  /// where no kernel does.
+  std::optional<std::pair<unsigned, unsigned>> lifetime(unsigned buffer) const;
   /// `argument 2 'eps'` or `temporary 0`, for messages.
   std::string describe(unsigned buffer) const;
 };
@@ -226,10 +236,16 @@ llvm::json::Value toJSON(const Manifest &manifest);
 /// The JSON form as indented text that ends in a newline.
 std::string printManifest(const Manifest &manifest);
 
+/// Several functions whose code is one: `{"norm", "version", "functions"}`.
+std::string printManifests(llvm::ArrayRef<Manifest> manifests);
+
 /// Checks that every index, rank, extent and size makes sense: `parseManifest`
 /// does so, and so does a runtime that is given a manifest as a value. The
 /// message names the field (`kernels[0].params[2].buffer`).
 llvm::Error verifyManifest(const Manifest &manifest);
+
+/// Reads either form; a single manifest is a list of one.
+llvm::Expected<std::vector<Manifest>> parseManifests(llvm::StringRef text);
 
 /// Reads the JSON form. A malformed text, a missing or mistyped field, another
 /// `version`, or a manifest that does not verify is an error that names the

@@ -68,22 +68,18 @@ struct Call {
       BoundArgument::makeScalar(DType::F32, 1.5),
       BoundArgument::contiguous(DType::F32, 0x30000, {5, 8}),
   };
-  std::vector<uint64_t> allocated;
+  bool allocated = false;
   uint64_t workspaceBytes = 0;
   std::optional<uint64_t> resident; ///< CTAs; none where rows aren't shared
 
   llvm::Expected<LaunchPlan> plan() {
-    auto temporary = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
-      allocated.push_back(bytes);
-      return 0x40000;
-    };
     auto workspace = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
       workspaceBytes = bytes;
+      allocated = true;
       return 0x50000;
     };
     auto residentCtas = [&](unsigned, unsigned) { return *resident; };
     LaunchResources resources;
-    resources.temporary = temporary;
     resources.workspace = workspace;
     if (resident)
       resources.residentCtas = residentCtas;
@@ -130,9 +126,10 @@ TEST(LaunchPlanTest, CountsBytesThatElementsShare) {
   beside.arguments[3].address = 0x10000 + 4 * 48 + 32;
   EXPECT_TRUE(bool(beside.plan()));
   beside.arguments[3].address -= 1;
-  EXPECT_EQ(llvm::toString(beside.plan().takeError()),
-            "argument 3 'y': expects to be the same memory as argument 0 'x' or "
-            "apart from it but overlaps it in part");
+  EXPECT_EQ(
+      llvm::toString(beside.plan().takeError()),
+      "argument 3 'y': expects to be the same memory as argument 0 'x' or "
+      "apart from it but overlaps it in part");
 }
 
 TEST(LaunchPlanTest, RefusesRowsThatShareAByte) {
@@ -146,9 +143,10 @@ TEST(LaunchPlanTest, RefusesRowsThatShareAByte) {
   EXPECT_TRUE(bool(packedCall(1, 8, 9).plan()));
   Call temporary;
   temporary.manifest.temporaries[0].dtype = DType::F4E2M1FN;
-  EXPECT_EQ(llvm::toString(temporary.plan().takeError()),
-            "temporary 0: expects an even last extent of f4E2M1FN, two of which "
-            "share a byte, but got 5x3");
+  EXPECT_EQ(
+      llvm::toString(temporary.plan().takeError()),
+      "temporary 0: expects an even last extent of f4E2M1FN, two of which "
+      "share a byte, but got 5x3");
 }
 
 TEST(LaunchPlanTest, FillsParameters) {
@@ -160,13 +158,12 @@ TEST(LaunchPlanTest, FillsParameters) {
   EXPECT_EQ(kernel.rows, 5);
   EXPECT_EQ(kernel.columns, 8);
   EXPECT_EQ(kernel.variant, 0u);
-  EXPECT_EQ(call.allocated, std::vector<uint64_t>{5 * 3 * 8});
   EXPECT_EQ(kernel.minimalBytes, 2 * 5 * 8 * 4 + 8 * 4 + 5 * 3 * 8u);
   llvm::SmallVector<uint64_t> want = {0x10000,    8,       40,
-                                      0x3fc00000, 0x40000, 0x50000};
+                                      0x3fc00000, 0x50100, 0x50000};
   EXPECT_EQ(kernel.groups, 5u);
   EXPECT_EQ(kernel.split, 1u);
-  EXPECT_EQ(call.workspaceBytes, 256u);
+  EXPECT_EQ(call.workspaceBytes, 256u + 256u);
   EXPECT_EQ(llvm::ArrayRef<uint64_t>(kernel.params), llvm::ArrayRef(want));
 }
 
@@ -215,7 +212,7 @@ TEST(LaunchPlanTest, WrongArgumentsAreRefused) {
     Call call;
     change(call.arguments);
     std::string message = call.error();
-    EXPECT_TRUE(call.allocated.empty()) << message;
+    EXPECT_FALSE(call.allocated) << message;
     return message;
   };
   using Arguments = std::vector<BoundArgument>;
@@ -484,7 +481,7 @@ TEST(LaunchPlanTest, LaysOutTheWorkspace) {
   llvm::Expected<LaunchPlan> plan = call.plan();
   ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
   // 300 bytes for all; then 15 times 8 and 15 times 100 bytes, twice.
-  EXPECT_EQ(call.workspaceBytes, 512u + 2 * (256 + 1536));
+  EXPECT_EQ(call.workspaceBytes, 512u + 2 * (256 + 1536) + 256);
   EXPECT_EQ(plan->workspaceBytes, call.workspaceBytes);
   EXPECT_EQ(plan->workspace, 0x50000u);
   std::vector<ByteRange> want = {{0, 16}, {512, 120}, {512 + 256 + 1536, 120}};
@@ -553,6 +550,82 @@ TEST(LaunchPlanTest, SmallHelpers) {
   EXPECT_EQ(llvm::toString(huge.takeError()),
             "expects fewer than 2^63 elements but got shape "
             "9223372036854775807x2");
+}
+
+/// The manifest with temporaries of `slots`, each written by one kernel and
+/// read by the next.
+Manifest chainManifest(std::vector<std::optional<unsigned>> slots) {
+  Manifest m = rowManifest();
+  Temporary temporary = m.temporaries.front();
+  Kernel kernel = m.kernels.front();
+  m.temporaries.clear();
+  m.kernels.clear();
+  for (unsigned i = 0; i <= slots.size(); ++i) {
+    kernel.reads = {i == 0 ? 0 : 3 + i};
+    kernel.writes = {i == slots.size() ? 3 : 4 + i};
+    kernel.params = {Param::pointer(kernel.reads[0]),
+                     Param::pointer(kernel.writes[0])};
+    m.kernels.push_back(kernel);
+    if (i == slots.size())
+      break;
+    // 24, 48, 72 ... bytes a row.
+    temporary.shape[1] = 3 * (i + 1);
+    temporary.slot = slots[i];
+    m.temporaries.push_back(temporary);
+  }
+  return m;
+}
+
+TEST(LaunchPlanTest, TemporariesOfOneSlotAreTheSameMemory) {
+  Call call;
+  call.manifest = chainManifest({0, 1, 0, 1});
+  for (BoundArgument &argument : call.arguments)
+    if (!argument.shape.empty() && argument.shape.size() == 2)
+      argument =
+          BoundArgument::contiguous(argument.dtype, argument.address, {100, 8});
+  call.arguments[3].address = 0x31000;
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  // After 64 bytes for all kernels: 7200 and 9600 bytes, in steps of 256.
+  EXPECT_EQ(call.workspaceBytes, 256u + 7424 + 9728);
+  EXPECT_EQ(plan->temporaryOffset, 256u);
+  ASSERT_EQ(plan->temporaries.size(), 4u);
+  EXPECT_EQ(plan->temporaries[0].address, 0x50100u);
+  EXPECT_EQ(plan->temporaries[1].address, 0x50100u + 7424);
+  EXPECT_EQ(plan->temporaries[2].address, plan->temporaries[0].address);
+  EXPECT_EQ(plan->temporaries[3].address, plan->temporaries[1].address);
+  EXPECT_EQ(plan->kernels[3].params[0], plan->temporaries[2].address);
+  EXPECT_EQ(plan->kernels[3].params[1], plan->temporaries[3].address);
+}
+
+TEST(LaunchPlanTest, TemporariesWithoutASlotAreApart) {
+  Call call;
+  call.manifest = chainManifest({std::nullopt, 0, std::nullopt});
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->temporaries[1].address, 0x50100u);
+  EXPECT_EQ(plan->temporaries[0].address, 0x50200u);
+  EXPECT_EQ(plan->temporaries[2].address, 0x50300u);
+  EXPECT_EQ(call.workspaceBytes, 0x500u);
+}
+
+TEST(LaunchPlanTest, InPlaceIsTheMemoryOfTheInput) {
+  Call call;
+  call.manifest.arguments[3].inPlace = 0;
+  EXPECT_EQ(call.error(),
+            "argument 3 'y': expects the memory of argument 0 'x', in place of "
+            "which it is written, but got another address or other strides");
+  call.arguments[3].address = call.arguments[0].address;
+  EXPECT_EQ(call.error(), "");
+  call.arguments[3].strides[0] = 16;
+  EXPECT_EQ(call.error(),
+            "argument 3 'y': expects the memory of argument 0 'x', in place of "
+            "which it is written, but got another address or other strides");
+  // Nowhere else either.
+  call.arguments[3].strides[0] = 8;
+  call.arguments[1].address = call.arguments[0].address + 16;
+  EXPECT_EQ(call.error(), "argument 3 'y': expects memory of its own but "
+                          "overlaps argument 1 'w'");
 }
 
 } // namespace

@@ -51,7 +51,8 @@ inline Manifest exampleManifest() {
        {rowsOfX},
        /*contiguous=*/true},
   };
-  m.temporaries = {{DType::F32, {TemporaryExtent(rowsOfX), 128}}};
+  m.arguments[3].inPlace = 0;
+  m.temporaries = {{DType::F32, {TemporaryExtent(rowsOfX), 128}, 0}};
   Variant fast{"main_0", {{0, 16}, {3, 16}}, 256, 2, 4, 65536, 64, 40, 0};
   Variant slow{"main_1", {}, 128, 1, 1, 0, 64, std::nullopt, std::nullopt};
   Kernel first{"rms_norm",

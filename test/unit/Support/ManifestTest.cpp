@@ -30,6 +30,50 @@ TEST(ManifestTest, RoundTripsThroughText) {
   EXPECT_EQ(*again, manifest);
 }
 
+TEST(ManifestTest, SeveralRoundTripThroughText) {
+  Manifest first = exampleManifest(), second = first;
+  second.entry = "other";
+  std::vector<Manifest> both = {first, second};
+  llvm::Expected<std::vector<Manifest>> again =
+      parseManifests(printManifests(both));
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(*again, both);
+  // One by itself is a list of one.
+  again = parseManifests(printManifest(first));
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(*again, std::vector<Manifest>{first});
+  EXPECT_EQ(parseError(printManifests(both)),
+            "manifest: document: expects a field 'entry' but got none");
+  second.arguments[1].alignment = 3;
+  again = parseManifests(printManifests({first, second}));
+  EXPECT_EQ(llvm::toString(again.takeError()),
+            "manifest: arguments[1].alignment: expects a power of two but got "
+            "3");
+}
+
+TEST(ManifestTest, VerifierChecksWhereBuffersLie) {
+  // Kernels 0 to 2: temporary 0 is used from 0 to 2, temporary 1 in 1.
+  Manifest manifest = exampleManifest();
+  manifest.temporaries.push_back(manifest.temporaries[0]);
+  manifest.kernels[1].writes.push_back(6);
+  EXPECT_EQ(errorOf(manifest),
+            "manifest: temporaries[1].slot: expects memory that is free from "
+            "kernel 1 to 1 but temporary 0 is there");
+  manifest.temporaries[1].slot = 2;
+  EXPECT_EQ(errorOf(manifest),
+            "manifest: temporaries[1].slot: expects fewer slots than "
+            "temporaries (2) but got slot 2");
+  manifest.temporaries[1].slot = std::nullopt;
+  EXPECT_EQ(errorOf(manifest), "");
+  manifest.arguments[3].inPlace = 4;
+  EXPECT_EQ(errorOf(manifest),
+            "manifest: arguments[3].in_place: expects an input, in place of "
+            "which the output is written, but got 4");
+  manifest.arguments[3].inPlace = 1;
+  EXPECT_EQ(errorOf(manifest), "manifest: arguments[3].in_place: expects one "
+                               "of the aliases but got 1");
+}
+
 TEST(ManifestTest, DescribesBuffers) {
   Manifest manifest = exampleManifest();
   EXPECT_EQ(manifest.describe(2), "argument 2 'eps'");

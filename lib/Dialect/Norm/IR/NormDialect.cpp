@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -77,6 +78,70 @@ static LogicalResult verifyLayout(Operation *op, Type type, Attribute attr,
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// norm.in_place, norm.kernels
+//===----------------------------------------------------------------------===//
+
+/// Checks that a result of a function can be written to the memory of argument
+/// `index`.
+static LogicalResult verifyInPlace(FunctionOpInterface function, unsigned index,
+                                   Attribute attr) {
+  auto number = dyn_cast<IntegerAttr>(attr);
+  if (!number || !number.getType().isSignlessInteger(64))
+    return function->emitOpError("expects the number of a result as "
+                                 "'norm.in_place' of argument ")
+           << index << " but got " << attr;
+  int64_t result = number.getInt();
+  if (result < 0 || result >= int64_t(function.getResultTypes().size()))
+    return function->emitOpError("expects one of ")
+           << function.getResultTypes().size()
+           << " results in 'norm.in_place' of argument " << index << " but got "
+           << result;
+  Type from = function.getArgumentTypes()[index];
+  Type to = function.getResultTypes()[result];
+  if (from != to || !isa<RankedTensorType>(from))
+    return function->emitOpError("expects argument ")
+           << index << " and result " << result
+           << ", written in place of it, to be ranked tensors of one type but "
+              "got "
+           << from << " and " << to;
+  StringRef layout = NormDialect::kLayoutAttrName;
+  Attribute fromLayout = function.getArgAttr(index, layout);
+  Attribute toLayout = function.getResultAttr(result, layout);
+  if (fromLayout != toLayout) {
+    InFlightDiagnostic diag =
+        function->emitOpError("expects argument ")
+        << index << " and result " << result
+        << ", written in place of it, to have one layout but got ";
+    auto print = [&](Attribute attr) {
+      if (attr)
+        diag << attr;
+      else
+        diag << "none";
+    };
+    print(fromLayout);
+    diag << " and ";
+    print(toLayout);
+    return diag;
+  }
+  for (unsigned other = 0; other < index; ++other)
+    if (function.getArgAttr(other, NormDialect::kInPlaceAttrName) == attr)
+      return function->emitOpError("expects result ")
+             << result << " to be written in place of one argument but got "
+             << other << " and " << index;
+  return success();
+}
+
+LogicalResult NormDialect::verifyOperationAttribute(Operation *op,
+                                                    NamedAttribute attr) {
+  if (attr.getName() == kKernelsAttrName &&
+      (!isa<ModuleOp>(op) || !isa<UnitAttr>(attr.getValue())))
+    return op->emitOpError("expects attribute 'norm.kernels' on modules, "
+                           "without a value, but got ")
+           << attr.getValue();
+  return success();
+}
+
 static LogicalResult refuseAttribute(Operation *op, NamedAttribute attr) {
   return op->emitOpError("expects no attribute '")
          << attr.getName().getValue() << "' of an argument or a result";
@@ -86,6 +151,8 @@ LogicalResult NormDialect::verifyRegionArgAttribute(Operation *op, unsigned,
                                                     unsigned index,
                                                     NamedAttribute attr) {
   auto function = dyn_cast<FunctionOpInterface>(op);
+  if (function && attr.getName() == kInPlaceAttrName)
+    return verifyInPlace(function, index, attr.getValue());
   if (!function || attr.getName() != kLayoutAttrName)
     return refuseAttribute(op, attr);
   return verifyLayout(op, function.getArgumentTypes()[index], attr.getValue(),

@@ -62,16 +62,15 @@ static void generalize(RewriterBase &rewriter, DimSizes &sizes, Operation *op) {
 }
 
 /// Programs read a splat as a scalar. What else uses it gets a program that
-/// writes it; a constant is left to those that can hold one, other than a
-/// return, since a result is written to its destination, and a program of the
-/// input, which reads buffers.
+/// writes it, but for ops that stay as they are, which take what they had, as a
+/// product takes the fill of its accumulator. A result is written to its
+/// destination, and a program of the input reads buffers.
 static void finishSplat(RewriterBase &rewriter, DimSizes &sizes,
                         Operation *op) {
   Value tensor = op->getResult(0);
-  bool isConstant = op->hasTrait<OpTrait::ConstantLike>();
   bool needed = llvm::any_of(tensor.getUsers(), [&](Operation *user) {
-    return !isConstant || user->hasTrait<OpTrait::ReturnLike>() ||
-           isa<GenericOp>(user);
+    return user->hasTrait<OpTrait::ReturnLike>() || isa<GenericOp>(user) ||
+           isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user);
   });
   if (needed)
     generalizeSplat(rewriter, sizes, tensor);

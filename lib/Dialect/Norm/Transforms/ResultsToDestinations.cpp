@@ -7,6 +7,8 @@
 
 #include "norm/Dialect/Norm/Transforms/Passes.h"
 
+#include "Foreign.h"
+#include "InPlace.h"
 #include "ProgramBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,7 +16,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::norm {
@@ -151,24 +152,17 @@ static LogicalResult checkSignature(func::FuncOp function) {
   return success();
 }
 
-static bool isTensor(Type type) { return isa<TensorType>(type); }
-
 /// Whether the op neither has nor makes tensors, or is one that can become
 /// launches and views of buffers.
 static LogicalResult checkOp(Operation &op) {
-  if (auto call = dyn_cast<CallOpInterface>(op))
-    return call->emitError("expects no calls of functions here but got '")
+  if (isCall(&op))
+    return op.emitError("expects no calls of functions here but got '")
            << op.getName() << "'";
-  if (isa<arith::ConstantOp>(op) && isTensor(op.getResult(0).getType()))
+  if (isTable(&op))
     return op.emitError("expects constants of one value, or of at most 256 "
                         "that aren't 8-bit floats, but got ")
            << op.getResult(0).getType() << " of several";
-  bool touchesTensors = llvm::any_of(op.getOperandTypes(), isTensor) ||
-                        llvm::any_of(op.getResultTypes(), isTensor);
-  if (touchesTensors &&
-      !isa<GenericOp, tensor::CastOp, tensor::CollapseShapeOp, tensor::DimOp,
-           tensor::EmptyOp, tensor::ExpandShapeOp, func::ReturnOp,
-           bufferization::MaterializeInDestinationOp>(op))
+  if (isForeign(&op))
     return op.emitError("expects named, elementwise and reshaping ops on "
                         "tensors but got '")
            << op.getName() << "'";
@@ -248,15 +242,24 @@ static void undoReshapes(IRRewriter &rewriter, DimSizes &dimSizes,
   }
 }
 
-static void moveResults(func::FuncOp function) {
+static void moveResults(func::FuncOp function,
+                        MutableArrayRef<InPlaceResult> inPlace) {
   Operation *terminator = function.getBody().front().getTerminator();
   IRRewriter rewriter(function.getContext());
   DimSizes dimSizes(rewriter);
   DenseSet<Value> returned;
   // Copies made below take any layout, so the types are settled first.
   llvm::DenseSet<Type> pitched = findPitchedTypes(function);
+  llvm::DenseSet<unsigned> placed;
+  for (InPlaceResult &result : inPlace) {
+    result.replaceArgument(rewriter, function, pitched);
+    returned.insert(result.getProgramResult());
+    placed.insert(result.result);
+  }
   for (auto [index, value] :
        llvm::enumerate(llvm::to_vector(terminator->getOperands()))) {
+    if (placed.contains(index))
+      continue;
     Location loc = value.getLoc();
     unsigned position = function.getNumArguments();
     auto layout = function.getResultAttrOfType<StridedLayoutAttr>(
@@ -300,8 +303,12 @@ struct NormResultsToDestinationsPass
         return signalPassFailure();
 
     for (func::FuncOp function : functions) {
+      FailureOr<SmallVector<InPlaceResult>> inPlace =
+          findInPlaceResults(function);
+      if (failed(inPlace))
+        return signalPassFailure();
       function.walk([](GenericOp program) { separateOutputs(program); });
-      moveResults(function);
+      moveResults(function, *inPlace);
     }
   }
 };

@@ -11,6 +11,7 @@
 
 #include "norm/Dialect/Norm/Transforms/Passes.h"
 
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
 using namespace mlir;
@@ -37,6 +38,8 @@ FailureOr<MemRefType> norm::getViewType(FunctionOpInterface function,
       return failure();
     return memref::CollapseShapeOp::computeCollapsedType(*source, groups);
   }
+  if (auto buffer = value.getDefiningOp<bufferization::ToTensorOp>())
+    return cast<MemRefType>(buffer.getBuffer().getType());
   if (auto expand = value.getDefiningOp<tensor::ExpandShapeOp>()) {
     FailureOr<MemRefType> source = getViewType(function, expand.getSrc());
     if (failed(source))

@@ -179,7 +179,9 @@ tile::SpaceAttr Space::toAttribute(GenericOp op) const {
     for (ArrayRef<unsigned> group : groups) {
       int64_t extent = 1;
       for (unsigned dim : group)
-        extent = extent < 0 || ShapedType::isDynamic(extents[dim])
+        // None at all where one of them is 0, whatever the others are.
+        extent = extent == 0 || extents[dim] == 0 ? 0
+                 : extent < 0 || ShapedType::isDynamic(extents[dim])
                      ? -1
                      : extent * extents[dim];
       result.push_back(extent);
@@ -225,6 +227,7 @@ private:
   LogicalResult buildPhase(unsigned phase, tile::PhaseOp op);
   void buildPrefetch();
   void buildExchange(unsigned phase, tile::PhaseOp op);
+  void storeChunk(unsigned number, Value value);
   LogicalResult storeRows(unsigned phase);
 
   /// Value of the body on the current chunk or, where it doesn't vary on
@@ -496,6 +499,15 @@ Value KernelBuilder::emitOp(OpResult wanted, bool onChunk) {
   return created->getResult(wanted.getResultNumber());
 }
 
+/// Stores the current chunk of the output that is operand `number`.
+void KernelBuilder::storeChunk(unsigned number, Value value) {
+  Value destination = kernel.getBlock()->getArgument(number);
+  bool hasRow = kernel.getSpace().hasRows(number);
+  int64_t group = isAcross ? 1 : program.groupOfOperand(number);
+  tile::StoreOp::create(chunks, loc, value, destination,
+                        hasRow ? row : Value(), column, group);
+}
+
 LogicalResult KernelBuilder::buildPhase(unsigned phase, tile::PhaseOp op) {
   rows.setInsertionPoint(op);
   Block *block = op.getBlock();
@@ -511,21 +523,23 @@ LogicalResult KernelBuilder::buildPhase(unsigned phase, tile::PhaseOp op) {
     reduced.push_back(value);
   }
   auto yield = cast<YieldOp>(generic.getBlock()->getTerminator());
+  // Nothing is loaded once what replaces it is stored.
+  SmallVector<std::pair<unsigned, Value>> replacements;
   for (auto [i, result] : llvm::enumerate(yield.getOperands())) {
     unsigned number = generic.getInputs().size() + i;
-    if (program.accesses[number] == Access::Row)
-      continue;
-    if (program.ready.lookup(result) != phase)
+    if (program.accesses[number] == Access::Row ||
+        program.storePhase(i) != phase)
       continue;
     Value value = getVector(result);
     if (!value)
       return failure();
-    Value destination = kernel.getBlock()->getArgument(number);
-    bool hasRow = kernel.getSpace().hasRows(number);
-    int64_t group = isAcross ? 1 : program.groupOfOperand(number);
-    tile::StoreOp::create(chunks, loc, value, destination,
-                          hasRow ? row : Value(), column, group);
+    if (generic.getBlock()->getArgument(number).use_empty())
+      storeChunk(number, value);
+    else
+      replacements.emplace_back(number, value);
   }
+  for (auto [number, value] : replacements)
+    storeChunk(number, value);
   if (holds()) {
     llvm::SetVector<Value> kept = program.valuesToHold(phase);
     int64_t firstSlot = slots.size();
@@ -587,7 +601,7 @@ LogicalResult KernelBuilder::storeRows(unsigned phase) {
   for (auto [i, result] : llvm::enumerate(yield.getOperands())) {
     unsigned number = generic.getInputs().size() + i;
     if (program.accesses[number] != Access::Row ||
-        program.ready.lookup(result) != phase)
+        program.storePhase(i) != phase)
       continue;
     Value value = getRow(result);
     if (isAcross)

@@ -41,9 +41,14 @@ def Norm_Dialect : Dialect {
   let hasConstantMaterializer = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
+  let hasOperationAttrVerify = 1;
   let extraClassDeclaration = [{
     /// The layout of a function's argument or result: a StridedLayoutAttr.
     static constexpr ::llvm::StringLiteral kLayoutAttrName = "norm.layout";
+    /// Of an argument: the number of the result that is written to its memory.
+    static constexpr ::llvm::StringLiteral kInPlaceAttrName = "norm.in_place";
+    /// Marks the module that norm-outline makes.
+    static constexpr ::llvm::StringLiteral kKernelsAttrName = "norm.kernels";
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

@@ -8,6 +8,7 @@
 #ifndef NORM_DIALECT_NORM_TRANSFORMS_PASSES_H
 #define NORM_DIALECT_NORM_TRANSFORMS_PASSES_H
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/Pass.h"
 
@@ -27,6 +28,15 @@ MemRefType getBoundaryType(RankedTensorType type, bool hasPitch,
 /// The two-dimensional tensor types of a function whose rows may lie apart: in
 /// every program they are rows and columns.
 llvm::DenseSet<Type> findPitchedTypes(FunctionOpInterface function);
+
+/// The ops of a function that no kernel takes in, which norm-outline leaves to
+/// the caller, in order: those on tensors that are neither programs nor around
+/// programs, calls, and what runs programs under control.
+SmallVector<Operation *> findForeignOps(FunctionOpInterface function);
+
+/// The nested module to which norm-outline moved the programs of `module`, or
+/// null.
+ModuleOp findKernelModule(ModuleOp module);
 
 #define GEN_PASS_REGISTRATION
 #include "norm/Dialect/Norm/Transforms/Passes.h.inc"

@@ -132,6 +132,53 @@ def NormFusePass : Pass<"norm-fuse"> {
   ];
 }
 
+def NormOutlinePass : Pass<"norm-outline", "::mlir::ModuleOp"> {
+  let summary = "cut programs out of functions that do other work as well";
+  let description = [{
+    Does something only where a function of the module has an op that no kernel
+    can take in: one on tensors that is neither a program nor a reshape (a
+    matrix product, an op of an unknown dialect), a call, or control flow. Then
+    each program of each function becomes a function of its own, in a nested
+    module with the attribute `norm.kernels`, and a call in its place. The
+    module gets a private declaration of the function, by the same name, that
+    says on tensors what is called. All other ops stay as they were.
+
+    A new function is named after the one it was cut out of and its program. Its
+    arguments are what the program reads, in order, with their `norm.layout`
+    where they are arguments of the outer function; then the tensors whose
+    previous content counts, and extents that no argument tells. Its results are
+    the program's. Constants are copied.
+
+    The nested module is one for the passes that follow: the pipelines go on with
+    it, and leave what is around it alone.
+
+    Example:
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>, %w: tensor<64x64xf32>, %i: tensor<?x64xf32>)
+        -> tensor<?x64xf32> {
+      ...
+      %y = norm.generic (row, col) ins(%a = %x[row, col] : tensor<?x64xf32>)
+          outs(%o = %e[row, col] : tensor<?x64xf32>) attributes {name = "softmax"} ...
+      %z = linalg.matmul ins(%y, %w : ...) outs(%i : ...) -> tensor<?x64xf32>
+      return %z : tensor<?x64xf32>
+    }
+    // becomes
+    func.func @f(...) -> tensor<?x64xf32> {
+      %y = call @f_softmax(%x) : (tensor<?x64xf32>) -> tensor<?x64xf32>
+      %z = linalg.matmul ins(%y, %w : ...) outs(%i : ...) -> tensor<?x64xf32>
+      return %z : tensor<?x64xf32>
+    }
+    func.func private @f_softmax(tensor<?x64xf32>) -> tensor<?x64xf32>
+    module attributes {norm.kernels} {
+      func.func @f_softmax(%x: tensor<?x64xf32>) -> tensor<?x64xf32> { ... }
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+    "::mlir::norm::NormDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def NormRewriteWelfordPass : Pass<"norm-rewrite-welford"> {
   let summary = "merge dependent reductions into one collective";
   let description = [{
