@@ -157,7 +157,7 @@ def check_numbers(runner):
             text = program(shape, at, "%s", dynamic=number % 2 == 0)
             host = runner.everywhere(
                 name, text, [f"random:{extents}", seed, offset], 1,
-                [ALONG[number % len(ALONG)]] if seed else [None])
+                [ALONG[number % len(ALONG)]] if seed else [])
             expected = np.broadcast_to(numbers(seed, offset, i, j), shape)
             if host and not np.array_equal(host[0].view(np.uint32), expected):
                 runner.fail(name, "other numbers than defined")
@@ -208,7 +208,7 @@ def check_dropout(runner):
     shape = (64, 4096)
     i, j = positions(shape, [0], [1])
     for p in [0.0, 1e-9, 0.1, 0.5, 0.9, 0.9999999999]:
-        for seed in [1, 2**52 + 1]:
+        for seed in [2**52 + 1] if p != 0.5 else [-1, 1]:
             host = runner.everywhere(f"rate {p}", function(
                 f"%x: {x}", dropout(x, p=p), [("%y", x)]),
                 ["ones:64x4096", seed, 77], 1, [None])
