@@ -498,7 +498,7 @@ TEST(LaunchPlanTest, LaysOutTheWorkspace) {
   plan = wide.plan();
   ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
   EXPECT_EQ(plan->kernels[0].groups, 32u);
-  EXPECT_EQ(wide.workspaceBytes, 512u + 2 * (256 + 1024));
+  EXPECT_EQ(wide.workspaceBytes, 512u + 2 * (256 + 1024) + 256);
   want = {{0, 16}, {512, 64}, {512 + 256 + 1024, 64}};
   EXPECT_EQ(
       std::vector<ByteRange>(plan->counters.begin(), plan->counters.end()),
