@@ -125,7 +125,11 @@ private:
       if (isSmallFloat(op->getResult(0).getType()))
         op = computeInFloat(op);
     }
-    if (!onHost)
+    if (onHost)
+      return success();
+    if (auto extension = dyn_cast<arith::ExtFOp>(op))
+      extendByPairs(rewriter, extension);
+    else
       callIntrinsic(op);
     return success();
   }

@@ -1,4 +1,4 @@
-//===- SmallFloats.cpp - f16 and bf16 on the host -------------------------===//
+//===- SmallFloats.cpp - f16 and bf16 on targets without them -------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -133,4 +133,28 @@ LogicalResult mlir::norm::expandSmallFloats(Operation *root) {
   root->walk([&](arith::TruncFOp op) { expandTruncation(rewriter, op); });
   root->walk([&](arith::ExtFOp op) { expandExtension(rewriter, op); });
   return success();
+}
+
+void mlir::norm::extendByPairs(RewriterBase &rewriter, arith::ExtFOp op) {
+  auto to = dyn_cast<VectorType>(op.getType());
+  auto from = dyn_cast<VectorType>(op.getIn().getType());
+  if (!to || !from || to.getRank() != 1 || to.isScalable() ||
+      to.getDimSize(0) % 2 != 0 || !to.getElementType().isF32() ||
+      !from.getElementType().isBF16())
+    return;
+  rewriter.setInsertionPoint(op);
+  int64_t pairs = to.getDimSize(0) / 2;
+  auto words = VectorType::get(pairs, rewriter.getI32Type());
+  Value bits =
+      vector::BitCastOp::create(rewriter, op.getLoc(), words, op.getIn());
+  ShapedEmitter emit(rewriter, op.getLoc(), words);
+  Type i32 = rewriter.getI32Type(), f32 = rewriter.getF32Type();
+  Value low = emit.make<arith::ShLIOp>(bits, emit.constant(i32, 16));
+  Value high =
+      emit.make<arith::AndIOp>(bits, emit.constant(i32, int32_t(0xffff0000)));
+  SmallVector<int64_t> order;
+  for (int64_t pair = 0; pair < pairs; ++pair)
+    order.append({pair, pairs + pair});
+  rewriter.replaceOpWithNewOp<vector::ShuffleOp>(
+      op, emit.bitcast(f32, low), emit.bitcast(f32, high), order);
 }

@@ -1,4 +1,4 @@
-//===- SmallFloats.h - f16 and bf16 on the host -----------------*- C++ -*-===//
+//===- SmallFloats.h - f16 and bf16 on targets without them -----*- C++ -*-===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -13,6 +13,10 @@
 
 namespace mlir {
 class Operation;
+class RewriterBase;
+namespace arith {
+class ExtFOp;
+} // namespace arith
 
 namespace norm {
 
@@ -24,6 +28,12 @@ LogicalResult emulateArithmetic(Operation *root, ArrayRef<Type> types);
 /// Writes what is done on bf16 below `root` in f32 and integers, and roundings
 /// from f64 to bf16 and f16 such that there is only one.
 LogicalResult expandSmallFloats(Operation *root);
+
+/// For a GPU: writes the extension of a vector of an even number of bf16 to f32
+/// as a shift and a mask of each pair, one instruction per element. Left to
+/// LLVM, the upper half of a pair costs two, and a rounding before it is done
+/// one by one. Other extensions stay as they are.
+void extendByPairs(RewriterBase &rewriter, arith::ExtFOp op);
 
 } // namespace norm
 } // namespace mlir
