@@ -93,7 +93,8 @@ def types_of(statement):
         return uses, list(zip(results, outs))
     body, _, signature = rest.rpartition(" : ")
     operands = re.findall(r"%\w+", body)
-    listed = re.findall(rf"{TYPE}|\b(?:(?:f|bf|i)\d+|index)\b", signature)
+    any_type = rf"{TYPE}|\b(?:(?:f|bf|i)\d+|index)\b"
+    listed = re.findall(any_type, signature)
     if rest.startswith("tensor.dim"):
         return (list(zip(operands, listed + ["index"])),
                 [(name, "index") for name in results])
@@ -101,7 +102,7 @@ def types_of(statement):
         return ([(name, "index") for name in operands],
                 list(zip(results, listed)))
     if "->" in signature:
-        count = len(re.findall(TYPE, signature.split("->")[0]))
+        count = len(re.findall(any_type, signature.split("->")[0]))
         if count != len(operands):
             raise NoFunction(f"finds no types of operands: {statement}")
         return list(zip(operands, listed)), list(zip(results, listed[count:]))
