@@ -97,3 +97,31 @@ func.func @from_integers(%i: i32, %s: i16) -> (bf16, f16) {
   %1 = arith.uitofp %s : i16 to f16
   return %0, %1 : bf16, f16
 }
+
+// A pair of bf16 is extended by a shift and a mask.
+// CHECK-LABEL: func.func @pairs
+func.func @pairs(%x: vector<4xbf16>) -> vector<4xf32> {
+  // CHECK: %[[WORDS:.*]] = vector.bitcast %{{.*}} : vector<4xbf16> to vector<2xi32>
+  // CHECK: %[[SIXTEEN:.*]] = arith.constant dense<16> : vector<2xi32>
+  // CHECK: %[[LOW:.*]] = arith.shli %[[WORDS]], %[[SIXTEEN]]
+  // CHECK: %[[MASK:.*]] = arith.constant dense<-65536> : vector<2xi32>
+  // CHECK: %[[HIGH:.*]] = arith.andi %[[WORDS]], %[[MASK]]
+  // CHECK: %[[A:.*]] = arith.bitcast %[[LOW]] : vector<2xi32> to vector<2xf32>
+  // CHECK: %[[B:.*]] = arith.bitcast %[[HIGH]] : vector<2xi32> to vector<2xf32>
+  // CHECK: vector.shuffle %[[A]], %[[B]] [0, 2, 1, 3]
+  %y = arith.extf %x : vector<4xbf16> to vector<4xf32>
+  return %y : vector<4xf32>
+}
+
+// What has no pairs, or goes elsewhere, is left to LLVM.
+// CHECK-LABEL: func.func @no_pairs
+func.func @no_pairs(%x: bf16, %y: vector<3xbf16>, %z: vector<4xf16>,
+                    %w: vector<4xbf16>)
+    -> (f32, vector<3xf32>, vector<4xf32>, vector<4xf64>) {
+  // CHECK-COUNT-4: arith.extf
+  %a = arith.extf %x : bf16 to f32
+  %b = arith.extf %y : vector<3xbf16> to vector<3xf32>
+  %c = arith.extf %z : vector<4xf16> to vector<4xf32>
+  %d = arith.extf %w : vector<4xbf16> to vector<4xf64>
+  return %a, %b, %c, %d : f32, vector<3xf32>, vector<4xf32>, vector<4xf64>
+}
