@@ -235,6 +235,10 @@ static double mergedDepth(int64_t count, int64_t depth, double perMerge) {
   return std::min(double(depth), halvings + perMerge * merges);
 }
 
+/// Roundings on the way through a leaf of up to 16 elements, in units of the
+/// deviation: docs/Reference.md.
+constexpr double kLeafRoundings = 30;
+
 static MomentBounds boundMerged(DType type, const ExactMoments &exact,
                                 double count, double m2High, double depth) {
   if (exact.isConstant)
@@ -244,13 +248,17 @@ static MomentBounds boundMerged(DType type, const ExactMoments &exact,
   double rootMeanSquare =
       std::hypot(std::fabs(exact.mean) + exact.meanBound, deviation);
   MomentBounds bounds;
-  bounds.mean = unit * (depth * (exact.magnitude + exact.meanBound) +
-                        3 * std::sqrt(depth) * deviation) +
+  // What the mean's own place loses is kept; it counts to second order.
+  bounds.mean = unit * (std::fabs(exact.mean) + exact.meanBound +
+                        (kLeafRoundings + 5 * std::sqrt(depth)) * deviation +
+                        3 * depth * unit * exact.magnitude) +
                 depth * halfUlp(type, 0);
   // The norm of the errors of all differences of means.
-  double differences = unit * std::sqrt(count) *
-                       (std::pow(depth, 1.5) / std::sqrt(3.0) * rootMeanSquare +
-                        3 * depth / std::sqrt(2.0) * deviation);
+  double differences =
+      unit * std::sqrt(count) *
+      ((kLeafRoundings * std::sqrt(depth) + 5 * depth / std::sqrt(2.0)) *
+           deviation +
+       std::sqrt(3.0) * std::pow(depth, 1.5) * unit * rootMeanSquare);
   double shifted =
       2 * std::sqrt(m2High) * differences + differences * differences;
   bounds.m2 = shifted + (depth + 6) * unit * (m2High + shifted) +

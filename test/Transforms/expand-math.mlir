@@ -157,8 +157,18 @@ func.func @others_f64(%x: tensor<4xf64>, %y0: tensor<4xf64>) -> tensor<4xf64> {
 // CHECK-LABEL: func.func @rsqrt
 func.func @rsqrt(%x: tensor<4xf64>, %y0: tensor<4xf64>) -> tensor<4xf64> {
   // CHECK-DAG: %[[ONE:.*]] = arith.constant 1.000000e+00 : f64
-  // CHECK-DAG: %[[ROOT:.*]] = math.sqrt %{{.*}} : f64
-  // CHECK: arith.divf %[[ONE]], %[[ROOT]] : f64
+  // CHECK-DAG: %[[HALF:.*]] = arith.constant -5.000000e-01 : f64
+  // CHECK-DAG: %[[ROOT:.*]] = math.sqrt %[[A:.*]] : f64
+  // CHECK: %[[INVERSE:.*]] = arith.divf %[[ONE]], %[[ROOT]] : f64
+  // CHECK: %[[NEG:.*]] = arith.negf %[[ROOT]] : f64
+  // CHECK: %[[OFF_ROOT:.*]] = math.fma %[[NEG]], %[[ROOT]], %[[A]] : f64
+  // CHECK: %[[OFF:.*]] = math.fma %[[NEG]], %[[INVERSE]], %[[ONE]] : f64
+  // CHECK: %[[H:.*]] = arith.mulf %[[INVERSE]], %[[HALF]] : f64
+  // CHECK: %[[S:.*]] = arith.mulf %[[OFF_ROOT]], %[[H]] : f64
+  // CHECK: %[[C:.*]] = math.fma %[[S]], %[[INVERSE]], %[[OFF]] : f64
+  // CHECK: %[[REFINED:.*]] = math.fma %[[INVERSE]], %[[C]], %[[INVERSE]] : f64
+  // CHECK: %[[IS:.*]] = arith.cmpf ord, %[[C]], %[[C]] : f64
+  // CHECK: arith.select %[[IS]], %[[REFINED]], %[[INVERSE]] : f64
   %y = norm.generic (col) ins(%a = %x[col] : tensor<4xf64>)
       outs(%o = %y0[col] : tensor<4xf64>) {
     %e = math.rsqrt %a : f64

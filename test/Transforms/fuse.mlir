@@ -98,8 +98,7 @@ func.func @statistics(%x: tensor<?x8xf32>, %z: tensor<?x8xf32>)
   // CHECK: %[[F:.*]]:2 = norm.generic (row, col)
   // CHECK-NEXT: ins(%{{.*}} = %[[X]][row, col] : tensor<?x8xf32>, %[[A:.*]] = %[[Z]][row, col] : tensor<?x8xf32>)
   // CHECK-NEXT: outs(%{{.*}} = %{{.*}}[row, col] : tensor<?x8xf32>, %{{.*}} = %{{.*}}[row] : tensor<?xf32>)
-  // CHECK: %[[ROOT:.*]] = math.sqrt
-  // CHECK: %[[RSTD:.*]] = arith.divf %{{.*}}, %[[ROOT]] : f32
+  // CHECK: %[[RSTD:.*]] = math.rsqrt
   // CHECK: %[[LOG:.*]] = math.log %[[RSTD]] : f32
   // CHECK: %[[Y:.*]] = arith.mulf %[[A]], %[[LOG]] : f32
   // CHECK: norm.yield %[[Y]], %[[LOG]] : f32, f32

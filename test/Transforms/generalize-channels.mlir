@@ -95,8 +95,7 @@ func.func @batch_norm_inference(%x: tensor<?x8x4xf16>, %g: tensor<8xf32>,
   // CHECK: %[[XF:.*]] = arith.extf %[[X]] : f16 to f32
   // CHECK: %[[CENTRED:.*]] = arith.subf %[[XF]], %[[M]] : f32
   // CHECK: %[[VAREPS:.*]] = arith.addf %[[V]], %{{.*}} : f32
-  // CHECK: %[[ROOT:.*]] = math.sqrt %[[VAREPS]] : f32
-  // CHECK: %[[RSTD:.*]] = arith.divf %{{.*}}, %[[ROOT]] : f32
+  // CHECK: %[[RSTD:.*]] = math.rsqrt %[[VAREPS]] : f32
   // CHECK: %[[NORMED:.*]] = arith.mulf %[[CENTRED]], %[[RSTD]] : f32
   // CHECK: math.fma %[[NORMED]], %[[G]], %[[B]] : f32
   %y = norm.batch_norm %x scale(%g) bias(%b) running(%m, %v) channel_axis = 1
@@ -115,15 +114,22 @@ func.func @batch_norm_training(%x: tensor<?x8x4xf16>, %m: tensor<8xf32>,
   // CHECK: %[[SUM:.*]] = norm.reduce add %{{.*}} over [col, col1] : f32
   // CHECK: %[[MEAN:.*]] = arith.divf %[[SUM]], %{{.*}} : f32
   // CHECK: %[[SQUARES:.*]] = norm.reduce add %{{.*}} over [col, col1] : f32
-  // CHECK: %[[RSTD:.*]] = arith.divf %{{.*}}, %{{.*}} : f32
+  // CHECK: %[[RSTD:.*]] = math.rsqrt
   // CHECK: %[[N:.*]] = arith.muli
   // CHECK: %[[EMPTY:.*]] = arith.cmpi eq, %[[N]], %{{.*}} : i64
   // CHECK: %[[LESS:.*]] = arith.subi %[[N]], %{{.*}} : i64
   // CHECK: %[[FREE:.*]] = arith.maxsi %[[LESS]], %{{.*}} : i64
   // CHECK: %[[FREEF:.*]] = arith.sitofp %[[FREE]] : i64 to f32
   // CHECK: %[[VAR:.*]] = arith.divf %[[SQUARES]], %[[FREEF]] : f32
+  // CHECK: %[[NEG:.*]] = arith.negf
+  // CHECK: %[[NEGSUM:.*]] = norm.reduce add %[[NEG]] over [col, col1] : f32
+  // CHECK: %[[PLAIN:.*]] = arith.negf %[[NEGSUM]] : f32
+  // CHECK: %[[BYSUM:.*]] = arith.divf %[[PLAIN]], %{{.*}} : f32
+  // CHECK: %[[OFF:.*]] = arith.subf %[[BYSUM]], %[[BYSUM]] : f32
+  // CHECK: %[[FINITE:.*]] = arith.cmpf ord, %[[OFF]], %[[OFF]] : f32
+  // CHECK: %[[BEST:.*]] = arith.select %[[FINITE]], %[[BYSUM]], %[[MEAN]] : f32
   // CHECK: %[[KEPT:.*]] = arith.mulf %[[M]], %{{.*}} : f32
-  // CHECK: %[[NEW:.*]] = math.fma %{{.*}}, %[[MEAN]], %[[KEPT]] : f32
+  // CHECK: %[[NEW:.*]] = math.fma %{{.*}}, %[[BEST]], %[[KEPT]] : f32
   // CHECK: %[[M1:.*]] = arith.select %[[EMPTY]], %[[M]], %[[NEW]] : f32
   // CHECK: %[[VF:.*]] = arith.extf %[[V]] : f16 to f32
   // CHECK: math.fma %{{.*}}, %[[VAR]], %{{.*}} : f32
@@ -138,15 +144,37 @@ func.func @batch_norm_training(%x: tensor<?x8x4xf16>, %m: tensor<8xf32>,
       : tensor<?x8x4xf16>, tensor<8xf32>, tensor<8xf16>, tensor<8xf32>
 }
 
-// A batch that is known to have elements needs no choice.
+// A batch that is known to have elements needs no choice, nor does a sum in f64
+// of f32.
 // CHECK-LABEL: func.func @batch_norm_static
 func.func @batch_norm_static(%x: tensor<2x8xf32>, %m: tensor<8xf32>)
     -> (tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>) {
   // CHECK: norm.generic (col, row)
+  // CHECK-NOT: arith.select
+  // CHECK: %[[WIDE:.*]] = arith.extf %{{.*}} : f32 to f64
+  // CHECK-NEXT: %[[SUM:.*]] = norm.reduce add %[[WIDE]] over [col] : f64
+  // CHECK: %[[MEAN:.*]] = arith.divf %[[SUM]], %{{.*}} : f64
+  // CHECK-NEXT: arith.truncf %[[MEAN]] : f64 to f32
   // CHECK-NOT: arith.select
   // CHECK: return
   %y, %m1, %v1 = norm.batch_norm %x running(%m, %m) channel_axis = 1
       eps = 1.0e-5 training momentum = 0.1 : tensor<2x8xf32>, tensor<8xf32>,
         tensor<8xf32> -> tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>
   return %y, %m1, %v1 : tensor<2x8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// The upper halves of the significands, and the rest.
+// CHECK-LABEL: func.func @batch_norm_f64
+func.func @batch_norm_f64(%x: tensor<2x8xf64>, %m: tensor<8xf64>)
+    -> (tensor<2x8xf64>, tensor<8xf64>, tensor<8xf64>) {
+  // CHECK: %[[BITS:.*]] = arith.bitcast %[[X:.*]] : f64 to i64
+  // CHECK: %[[CUT:.*]] = arith.andi %[[BITS]], %{{.*}} : i64
+  // CHECK: %[[UPPER:.*]] = arith.bitcast %[[CUT]] : i64 to f64
+  // CHECK: %[[LOWER:.*]] = arith.subf %[[X]], %[[UPPER]] : f64
+  // CHECK-DAG: norm.reduce add %[[UPPER]] over [col] : f64
+  // CHECK-DAG: norm.reduce add %[[LOWER]] over [col] : f64
+  %y, %m1, %v1 = norm.batch_norm %x running(%m, %m) channel_axis = 1
+      eps = 1.0e-5 training momentum = 0.1 : tensor<2x8xf64>, tensor<8xf64>,
+        tensor<8xf64> -> tensor<2x8xf64>, tensor<8xf64>, tensor<8xf64>
+  return %y, %m1, %v1 : tensor<2x8xf64>, tensor<8xf64>, tensor<8xf64>
 }

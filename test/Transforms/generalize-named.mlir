@@ -32,9 +32,7 @@ func.func @layer_norm(%x: tensor<?x384xbf16>, %g: tensor<384xf32>,
   // CHECK: %[[VAR:.*]] = arith.divf %[[SQUARES]], %[[N]] : f32
   // CHECK: %[[EPS:.*]] = arith.constant 9.99999974E-6 : f32
   // CHECK: %[[VAREPS:.*]] = arith.addf %[[VAR]], %[[EPS]] : f32
-  // CHECK: %[[ROOT:.*]] = math.sqrt %[[VAREPS]] : f32
-  // CHECK: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
-  // CHECK: %[[RSTD:.*]] = arith.divf %[[ONE]], %[[ROOT]] : f32
+  // CHECK: %[[RSTD:.*]] = math.rsqrt %[[VAREPS]] : f32
   // CHECK: %[[NORMED:.*]] = arith.mulf %[[CENTRED]], %[[RSTD]] : f32
   // CHECK: %[[BF:.*]] = arith.extf %[[BE]] : f16 to f32
   // CHECK: %[[YF:.*]] = math.fma %[[NORMED]], %[[GE]], %[[BF]] : f32
@@ -50,8 +48,7 @@ func.func @layer_norm(%x: tensor<?x384xbf16>, %g: tensor<384xf32>,
 
 // CHECK-LABEL: func.func @layer_norm_plain
 func.func @layer_norm_plain(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-  // CHECK: %[[ROOT:.*]] = math.sqrt
-  // CHECK: %[[RSTD:.*]] = arith.divf %{{.*}}, %[[ROOT]] : f32
+  // CHECK: %[[RSTD:.*]] = math.rsqrt
   // CHECK-NEXT: %[[NORMED:.*]] = arith.mulf %{{.*}}, %[[RSTD]] : f32
   // CHECK-NEXT: norm.yield %[[NORMED]] : f32
   %y = norm.layer_norm %x axes = [1] eps = 1.0e-5
@@ -62,8 +59,7 @@ func.func @layer_norm_plain(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 // CHECK-LABEL: func.func @layer_norm_bias
 func.func @layer_norm_bias(%x: tensor<4x8xf32>, %b: tensor<8xf32>)
     -> tensor<4x8xf32> {
-  // CHECK: %[[ROOT:.*]] = math.sqrt
-  // CHECK: %[[RSTD:.*]] = arith.divf %{{.*}}, %[[ROOT]] : f32
+  // CHECK: %[[RSTD:.*]] = math.rsqrt
   // CHECK-NEXT: %[[NORMED:.*]] = arith.mulf %{{.*}}, %[[RSTD]] : f32
   // CHECK-NEXT: %[[Y:.*]] = arith.addf %[[NORMED]], %{{.*}} : f32
   // CHECK-NEXT: norm.yield %[[Y]] : f32
@@ -84,8 +80,7 @@ func.func @rms_norm_offset(%x: tensor<?x8xf16>, %w: tensor<8xbf16>)
   // CHECK: %[[X:.*]] = arith.extf %{{.*}} : f16 to f32
   // CHECK: %[[SQUARE:.*]] = arith.mulf %[[X]], %[[X]] : f32
   // CHECK: norm.reduce add %[[SQUARE]] over [col] : f32
-  // CHECK: %[[ROOT:.*]] = math.sqrt
-  // CHECK: %[[RSTD:.*]] = arith.divf %{{.*}}, %[[ROOT]] : f32
+  // CHECK: %[[RSTD:.*]] = math.rsqrt
   // CHECK: %[[NORMED:.*]] = arith.mulf %[[X]], %[[RSTD]] : f32
   // CHECK: %[[W:.*]] = arith.extf %{{.*}} : bf16 to f32
   // CHECK: %[[ONE:.*]] = arith.constant 1.000000e+00 : f32
@@ -106,7 +101,7 @@ func.func @rms_norm_f64(%x: tensor<4x8xf32>, %w: tensor<8xf64>)
   // CHECK: norm.extent col : f64
   // CHECK: norm.reduce add %{{.*}} over [col] : f64
   // CHECK: arith.constant 9.9999999999999995E-7 : f64
-  // CHECK: math.sqrt %{{.*}} : f64
+  // CHECK: math.rsqrt %{{.*}} : f64
   // CHECK: arith.truncf %{{.*}} : f64 to bf16
   %y = norm.rms_norm %x scale(%w) axes = [1] eps = 1.0e-6
       : tensor<4x8xf32>, tensor<8xf64> -> tensor<4x8xbf16>

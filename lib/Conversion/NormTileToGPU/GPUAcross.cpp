@@ -335,7 +335,7 @@ GPUAcross::reduceHeld(PhaseOp phase, Value slice, int64_t block) {
         after = emitter.combine(before, after);
       }
       if (isLeaf)
-        for (unsigned part = 0; part < emitter.numResults(); ++part)
+        for (unsigned part = 0; part < emitter.numFloatParts(); ++part)
           after.parts[part] = arith::SelectOp::create(
               b, loc, isLeaf, after.parts[part], before.parts[part]);
       if (number == 0)
@@ -355,8 +355,8 @@ GPUAcross::reduceHeld(PhaseOp phase, Value slice, int64_t block) {
 void GPUAcross::setCount(ReduceState &state, ReduceEmitter emitter,
                          Value leaves) {
   state.count = -1;
-  state.parts.truncate(emitter.numResults());
-  if (emitter.numParts() == emitter.numResults())
+  state.parts.truncate(emitter.numFloatParts());
+  if (emitter.numParts() == emitter.numFloatParts())
     return;
   Value elements = arith::MulIOp::create(b, loc, leaves, i64(plan.leaf));
   Value narrow = arith::TruncIOp::create(b, loc, b.getI32Type(), elements);
@@ -434,7 +434,7 @@ GPUAcross::reduceStreamed(PhaseOp phase, Value slice, int64_t block) {
     emitters.push_back(emitterOf(partial));
     ReduceState identity = emitters.back().identity(vectorSize());
     inits.append(identity.parts.begin(),
-                 identity.parts.begin() + emitters.back().numResults());
+                 identity.parts.begin() + emitters.back().numFloatParts());
   }
   // How many elements a state holds is known from the number of leaves.
   auto withCounts = [&](ValueRange values, Value leaves) {
@@ -442,7 +442,7 @@ GPUAcross::reduceStreamed(PhaseOp phase, Value slice, int64_t block) {
     unsigned next = 0;
     for (ReduceEmitter &emitter : emitters) {
       ReduceState state;
-      for (unsigned i = 0; i < emitter.numResults(); ++i)
+      for (unsigned i = 0; i < emitter.numFloatParts(); ++i)
         state.parts.push_back(values[next++]);
       setCount(state, emitter, leaves);
       states.push_back(state);
@@ -460,7 +460,7 @@ GPUAcross::reduceStreamed(PhaseOp phase, Value slice, int64_t block) {
         SmallVector<Value> next;
         for (auto [i, emitter] : llvm::enumerate(emitters)) {
           ReduceState after = emitter.combine(before[i], (*leaf)[i]);
-          for (unsigned part = 0; part < emitter.numResults(); ++part) {
+          for (unsigned part = 0; part < emitter.numFloatParts(); ++part) {
             Value value = after.parts[part];
             if (isLeaf)
               value = arith::SelectOp::create(b, loc, isLeaf, value,

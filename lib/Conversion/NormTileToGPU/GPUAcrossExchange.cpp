@@ -35,7 +35,7 @@ GPUAcross::memoryOf(Value partial, llvm::DenseMap<Value, Memory> &memories,
                     int64_t size, bool hasCount) {
   Memory &memory = memories[partial];
   ReduceEmitter emitter = emitterOf(partial);
-  unsigned parts = hasCount ? emitter.numParts() : emitter.numResults();
+  unsigned parts = hasCount ? emitter.numParts() : emitter.numFloatParts();
   while (memory.size() < parts)
     memory.push_back(sharedBuffer(emitter.partType(memory.size(), 0), size));
   return memory;
@@ -189,7 +189,7 @@ ReduceState GPUAcross::combineSlices(Value partial, Value group, Value way,
   int64_t count = groupCounts[partial];
   auto loadSlice = [&] {
     ReduceState state;
-    unsigned parts = count < 0 ? emitter.numParts() : emitter.numResults();
+    unsigned parts = count < 0 ? emitter.numParts() : emitter.numFloatParts();
     for (unsigned part = 0; part < parts; ++part)
       state.parts.push_back(LLVM::LoadOp::create(
           b, loc, emitter.partType(part, 0),

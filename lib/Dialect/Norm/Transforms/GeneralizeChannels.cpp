@@ -146,6 +146,43 @@ static Value updateRunning(NamedBody &body, double momentum, Value value,
   return body.emit<arith::SelectOp>(isEmpty, running, updated);
 }
 
+/// The mean of x by sums that lose next to nothing, where `mean` has an error
+/// of some units in the last place of the deviation: many of its own where that
+/// is the larger one. `mean` where a sum overflows.
+static Value refineMean(NamedBody &body, Type element, Value mean,
+                        Value count) {
+  Value x = body.readX();
+  Type compute = x.getType();
+  Type f64 = Float64Type::get(x.getContext());
+  Value result;
+  if (2 * element.getIntOrFloatBitWidth() <= compute.getIntOrFloatBitWidth()) {
+    // Negated, it isn't the sum that norm-rewrite-welford replaces.
+    Value sum = body.reduce(ReduceKind::Add, body.emit<arith::NegFOp>(x));
+    result = body.emit<arith::DivFOp>(body.emit<arith::NegFOp>(sum),
+                                      body.toFloat(count));
+  } else if (compute != f64) {
+    Value sum = body.reduce(ReduceKind::Add, body.emit<arith::ExtFOp>(f64, x));
+    Value wide =
+        body.emit<arith::DivFOp>(sum, body.emit<arith::SIToFPOp>(f64, count));
+    return body.emit<arith::TruncFOp>(compute, wide);
+  } else {
+    // Halves of the significands add up to exact sums, or nearly.
+    Type bits = body.getI64Type();
+    Value mask = body.constant(~((int64_t(1) << 27) - 1), bits);
+    Value upper = body.emit<arith::BitcastOp>(
+        f64,
+        body.emit<arith::AndIOp>(body.emit<arith::BitcastOp>(bits, x), mask));
+    Value lower = body.emit<arith::SubFOp>(x, upper);
+    Value sum = body.emit<arith::AddFOp>(body.reduce(ReduceKind::Add, upper),
+                                         body.reduce(ReduceKind::Add, lower));
+    result = body.emit<arith::DivFOp>(sum, body.toFloat(count));
+  }
+  Value off = body.emit<arith::SubFOp>(result, result);
+  Value isFinite =
+      body.emit<arith::CmpFOp>(arith::CmpFPredicate::ORD, off, off);
+  return body.emit<arith::SelectOp>(isFinite, result, mean);
+}
+
 namespace {
 /// The operands of a batch_norm by channel.
 struct BatchInputs {
@@ -172,8 +209,10 @@ static void emitTraining(NamedBody &body, BatchNormOp op,
         body.emit<arith::MaxSIOp>(body.emit<arith::SubIOp>(count, one), one);
     Value unbiased =
         body.emit<arith::DivFOp>(moments.squares, body.toFloat(freedom));
-    values.push_back(updateRunning(body, momentum, moments.mean,
-                                   body.read(*inputs.mean), isEmpty));
+    Type element = cast<RankedTensorType>(op.getX().getType()).getElementType();
+    Value mean = refineMean(body, element, moments.mean, count);
+    values.push_back(
+        updateRunning(body, momentum, mean, body.read(*inputs.mean), isEmpty));
     values.push_back(updateRunning(body, momentum, unbiased,
                                    body.read(*inputs.variance), isEmpty));
   }

@@ -163,8 +163,7 @@ std::optional<int64_t> NamedBody::getStaticCount() const {
 
 Value NamedBody::getRstd(Value variance, const APFloat &eps) {
   variance = emit<arith::AddFOp>(variance, constant(eps.convertToDouble()));
-  Value deviation = emit<math::SqrtOp>(variance);
-  return emit<arith::DivFOp>(constant(1.0), deviation);
+  return emit<math::RsqrtOp>(variance);
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,7 +33,17 @@ static Value splatConstant(OpBuilder &b, Location loc, TypedAttr element,
   return arith::ConstantOp::create(b, loc, element);
 }
 
+namespace {
+/// The parts of a welford state: the mean is `kMean`, to which `kRest` adds
+/// what its rounding lost; the sum of squared deviations; the count.
+enum WelfordPart : unsigned { kMean, kRest, kSquares, kCount };
+} // namespace
+
 unsigned ReduceEmitter::numParts() const {
+  return numFloatParts() + (counts() ? 1 : 0);
+}
+
+unsigned ReduceEmitter::numFloatParts() const {
   return kind == ReduceKind::Welford ? 3 : numResults();
 }
 
@@ -42,7 +52,7 @@ unsigned ReduceEmitter::numResults() const {
 }
 
 Type ReduceEmitter::partType(unsigned part, int64_t lanes) const {
-  Type element = counts() && part == 2 ? b.getI32Type() : type;
+  Type element = counts() && part == kCount ? b.getI32Type() : type;
   return lanes ? Type(VectorType::get({lanes}, element)) : element;
 }
 
@@ -90,10 +100,12 @@ Value ReduceEmitter::identityValue(Type like) {
 ReduceState ReduceEmitter::identity(int64_t lanes) {
   ReduceState state;
   state.parts.push_back(identityValue(partType(0, lanes)));
+  if (kind == ReduceKind::Welford)
+    state.parts.push_back(constant(-0.0, partType(kRest, lanes)));
   if (numResults() == 2)
     state.parts.push_back(constant(0.0, partType(1, lanes)));
   if (counts())
-    state.parts.push_back(constant(0, partType(2, lanes)));
+    state.parts.push_back(constant(0, partType(kCount, lanes)));
   return state;
 }
 
@@ -132,70 +144,118 @@ Value ReduceEmitter::combineSimple(Value x, Value y) {
   llvm_unreachable("kind has a state of its own");
 }
 
-// Chan, Golub and LeVeque (1979): with n = na + nb and d = mean_b - mean_a,
-//   mean = mean_a + d * (nb / n),  M2 = M2_a + M2_b + d^2 * (na * nb / n).
+/// How two welford states weigh, and what to pick where one of them is empty.
+struct ReduceEmitter::Weighing {
+  Value weight, factor;
+  /// Where the counts aren't known: the sum of them, and tests.
+  Value total, isFirstEmpty, isSecondEmpty;
+};
+
 // The weights are rounded in the same way whether they are known now or not.
-ReduceState ReduceEmitter::combineWelford(const ReduceState &x,
-                                          const ReduceState &y,
-                                          ArrayRef<Counts> cases) {
-  Type like = x.parts[0].getType();
-  Value weight, factor, total, isFirstEmpty, isSecondEmpty;
-  ReduceState result;
+ReduceEmitter::Weighing ReduceEmitter::weigh(const ReduceState &x,
+                                             const ReduceState &y,
+                                             ArrayRef<Counts> cases) {
+  Type like = x.parts[kMean].getType();
+  Weighing w;
   if (x.count > 0 && y.count > 0) {
-    result.count = x.count + y.count;
-    std::tie(weight, factor) = weights({x.count, y.count}, like);
-  } else {
-    Value nx = withCount(x).parts[2], ny = withCount(y).parts[2];
-    total = arith::AddIOp::create(b, loc, nx, ny);
-    auto isEqual = [&](Value n, int64_t value) -> Value {
-      return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, n,
-                                   constant(value, n.getType()));
+    std::tie(w.weight, w.factor) = weights({x.count, y.count}, like);
+    return w;
+  }
+  Value nx = withCount(x).parts[kCount], ny = withCount(y).parts[kCount];
+  w.total = arith::AddIOp::create(b, loc, nx, ny);
+  auto isEqual = [&](Value n, int64_t value) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, n,
+                                 constant(value, n.getType()));
+  };
+  w.isFirstEmpty = isEqual(nx, 0);
+  w.isSecondEmpty = isEqual(ny, 0);
+  // Nothing is weighed where a state is empty.
+  SmallVector<Counts> weighed;
+  for (Counts counts : cases)
+    if (counts.first > 0 && counts.second > 0 &&
+        !llvm::is_contained(weighed, counts))
+      weighed.push_back(counts);
+  if (cases.empty() || weighed.size() > 4) {
+    auto toFloat = [&](Value v) -> Value {
+      return arith::SIToFPOp::create(b, loc, like, v);
     };
-    isFirstEmpty = isEqual(nx, 0);
-    isSecondEmpty = isEqual(ny, 0);
-    // Nothing is weighed where a state is empty.
-    SmallVector<Counts> weighed;
-    for (Counts counts : cases)
-      if (counts.first > 0 && counts.second > 0 &&
-          !llvm::is_contained(weighed, counts))
-        weighed.push_back(counts);
-    if (cases.empty() || weighed.size() > 4) {
-      auto toFloat = [&](Value v) -> Value {
-        return arith::SIToFPOp::create(b, loc, like, v);
-      };
-      weight = arith::DivFOp::create(b, loc, toFloat(ny), toFloat(total));
-      factor = arith::MulFOp::create(b, loc, toFloat(nx), weight);
-    } else if (weighed.empty()) {
-      weight = factor = constant(0.0, like);
-    } else {
-      std::tie(weight, factor) = weights(weighed.front(), like);
-      for (Counts counts : ArrayRef(weighed).drop_front()) {
-        auto [w, f] = weights(counts, like);
-        Value isCase =
-            arith::AndIOp::create(b, loc, isEqual(nx, counts.first),
-                                  isEqual(ny, counts.second));
-        weight = arith::SelectOp::create(b, loc, isCase, w, weight);
-        factor = arith::SelectOp::create(b, loc, isCase, f, factor);
-      }
+    w.weight = arith::DivFOp::create(b, loc, toFloat(ny), toFloat(w.total));
+    w.factor = arith::MulFOp::create(b, loc, toFloat(nx), w.weight);
+  } else if (weighed.empty()) {
+    w.weight = w.factor = constant(0.0, like);
+  } else {
+    std::tie(w.weight, w.factor) = weights(weighed.front(), like);
+    for (Counts counts : ArrayRef(weighed).drop_front()) {
+      auto [weight, factor] = weights(counts, like);
+      Value isCase = arith::AndIOp::create(b, loc, isEqual(nx, counts.first),
+                                           isEqual(ny, counts.second));
+      w.weight = arith::SelectOp::create(b, loc, isCase, weight, w.weight);
+      w.factor = arith::SelectOp::create(b, loc, isCase, factor, w.factor);
     }
   }
-  Value delta = arith::SubFOp::create(b, loc, y.parts[0], x.parts[0]);
-  Value mean = math::FmaOp::create(b, loc, delta, weight, x.parts[0]);
-  Value scaled = arith::MulFOp::create(b, loc, delta, factor);
-  Value sum = arith::AddFOp::create(b, loc, x.parts[1], y.parts[1]);
-  Value m2 = math::FmaOp::create(b, loc, delta, scaled, sum);
-  if (total) {
-    auto pick = [&](Value both, Value onlyX, Value onlyY) -> Value {
-      Value v = arith::SelectOp::create(b, loc, isFirstEmpty, onlyY, both);
-      return arith::SelectOp::create(b, loc, isSecondEmpty, onlyX, v);
-    };
-    mean = pick(mean, x.parts[0], y.parts[0]);
-    m2 = pick(m2, x.parts[1], y.parts[1]);
-    result.parts = {mean, m2, total};
+  return w;
+}
+
+// Chan, Golub and LeVeque (1979): with n = na + nb and d = mean_b - mean_a,
+//   mean = mean_a + d * (nb / n),  M2 = M2_a + M2_b + d^2 * (na * nb / n).
+// A mean that is rounded to one number would leave d with errors of the size of
+// the mean's last place, however close the elements are. So it is a sum of two:
+// in a leaf of an element and the distance from it, and from there on of the
+// rounded mean and the rest.
+ReduceState ReduceEmitter::combineWelford(const ReduceState &x,
+                                          const ReduceState &y, bool inLeaf,
+                                          ArrayRef<Counts> cases) {
+  auto add = [&](Value v, Value w) -> Value {
+    return arith::AddFOp::create(b, loc, v, w);
+  };
+  auto sub = [&](Value v, Value w) -> Value {
+    return arith::SubFOp::create(b, loc, v, w);
+  };
+  auto mul = [&](Value v, Value w) -> Value {
+    return arith::MulFOp::create(b, loc, v, w);
+  };
+  Value mean = x.parts[kMean], delta = sub(y.parts[kMean], mean);
+  ReduceState result;
+  if (inLeaf && x.count == 1 && y.count == 1) {
+    // What follows, of single elements: rests and squares are 0.
+    Value rest = mul(delta, constant(0.5, delta.getType()));
+    result.parts = {mean, rest, mul(delta, rest)};
+    result.count = 2;
     return result;
   }
-  result.parts = {mean, m2};
+  Weighing w = weigh(x, y, cases);
+  // In a leaf the rests are as large as distances of elements: one after the
+  // other, no intermediate result is larger than such a one.
+  delta = inLeaf ? add(sub(delta, x.parts[kRest]), y.parts[kRest])
+                 : add(delta, sub(y.parts[kRest], x.parts[kRest]));
+  Value rest =
+      math::FmaOp::create(b, loc, delta, w.weight, x.parts[kRest]).getResult();
+  if (!inLeaf)
+    std::tie(mean, rest) = settle(mean, rest);
+  Value squares =
+      math::FmaOp::create(b, loc, delta, mul(delta, w.factor),
+                          add(x.parts[kSquares], y.parts[kSquares]));
+  result.parts = {mean, rest, squares};
+  if (!w.total) {
+    result.count = x.count + y.count;
+    return result;
+  }
+  for (unsigned part : {kMean, kRest, kSquares}) {
+    Value picked = arith::SelectOp::create(b, loc, w.isFirstEmpty,
+                                           y.parts[part], result.parts[part]);
+    result.parts[part] =
+        arith::SelectOp::create(b, loc, w.isSecondEmpty, x.parts[part], picked);
+  }
+  result.parts.push_back(w.total);
   return result;
+}
+
+// Dekker (1971). Where the mean is smaller than the rest, the new rest has an
+// error below the last place of the old one, which is a distance of elements.
+std::pair<Value, Value> ReduceEmitter::settle(Value mean, Value rest) {
+  Value sum = arith::AddFOp::create(b, loc, mean, rest);
+  Value taken = arith::SubFOp::create(b, loc, sum, mean);
+  return {sum, arith::SubFOp::create(b, loc, rest, taken)};
 }
 
 // Rounded as the division and the product would be.
@@ -242,7 +302,7 @@ ReduceState ReduceEmitter::combineMaxExpSum(const ReduceState &x,
 ReduceState ReduceEmitter::combine(const ReduceState &x, const ReduceState &y,
                                    ArrayRef<Counts> cases) {
   if (kind == ReduceKind::Welford)
-    return combineWelford(x, y, cases);
+    return combineWelford(x, y, /*inLeaf=*/false, cases);
   if (kind == ReduceKind::MaxExpSum)
     return combineMaxExpSum(x, y);
   ReduceState result;
@@ -258,6 +318,7 @@ ReduceState ReduceEmitter::lift(Value values, Value mask) {
   state.parts.push_back(values);
   if (!counts())
     return state;
+  state.parts.push_back(constant(-0.0, like));
   state.parts.push_back(constant(0.0, like));
   if (!mask) {
     state.count = 1;
@@ -340,11 +401,20 @@ ReduceState ReduceEmitter::leaves(Value values, Value mask, int64_t leaf) {
   if (kind == ReduceKind::MaxExpSum)
     return leafMaxExpSum(values, mask, leaf);
   ReduceState state = lift(values, mask);
-  for (int64_t group = leaf; group > 1; group /= 2)
-    state =
-        combine(mapParts(state, [&](Value v) { return half(v, group, false); }),
-                mapParts(state, [&](Value v) { return half(v, group, true); }),
-                mask && counts() ? leafCases(leaf, group) : SmallVector<Counts>());
+  for (int64_t group = leaf; group > 1; group /= 2) {
+    auto part = [&](bool second) {
+      return mapParts(state, [&](Value v) { return half(v, group, second); });
+    };
+    if (counts())
+      state =
+          combineWelford(part(false), part(true), /*inLeaf=*/true,
+                         mask ? leafCases(leaf, group) : SmallVector<Counts>());
+    else
+      state = combine(part(false), part(true));
+  }
+  if (counts() && leaf > 1)
+    std::tie(state.parts[kMean], state.parts[kRest]) =
+        settle(state.parts[kMean], state.parts[kRest]);
   return toScalars(b, loc, state);
 }
 
@@ -360,9 +430,10 @@ ReduceState ReduceEmitter::acrossLanes(ReduceState state) {
 }
 
 SmallVector<Value> ReduceEmitter::project(const ReduceState &state) {
-  SmallVector<Value> results(
-      ArrayRef<Value>(state.parts).take_front(numResults()));
-  if (!counts() || state.count > 1)
+  if (!counts())
+    return SmallVector<Value>(ArrayRef<Value>(state.parts));
+  SmallVector<Value> results{state.parts[kMean], state.parts[kSquares]};
+  if (state.count > 1)
     return results;
   // An element by itself lies 0 off its mean, but a NaN or an infinity doesn't;
   // merging finds those of other rows.
@@ -373,16 +444,15 @@ SmallVector<Value> ReduceEmitter::project(const ReduceState &state) {
   if (state.count >= 0)
     return results;
   auto hasCount = [&](int64_t count) -> Value {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                 state.parts[2],
-                                 constant(count, state.parts[2].getType()));
+    return arith::CmpIOp::create(
+        b, loc, arith::CmpIPredicate::eq, state.parts[kCount],
+        constant(count, state.parts[kCount].getType()));
   };
-  results[1] =
-      arith::SelectOp::create(b, loc, hasCount(1), ofOne, results[1]);
+  results[1] = arith::SelectOp::create(b, loc, hasCount(1), ofOne, results[1]);
   // The mean of no element, as in a sum divided by its count.
   Value isEmpty = hasCount(0);
-  Value nan = constant(std::numeric_limits<double>::quiet_NaN(),
-                       results[0].getType());
+  Value nan =
+      constant(std::numeric_limits<double>::quiet_NaN(), results[0].getType());
   results[0] = arith::SelectOp::create(b, loc, isEmpty, nan, results[0]);
   return results;
 }

@@ -240,7 +240,8 @@ def NormExpandMathPass : Pass<"norm-expand-math"> {
     | `norm.silu` | 3.5 | 3 |
     | `norm.gelu` | 5.5 | 5.5 |
 
-    `math.rsqrt` becomes a square root and a division, both exactly rounded.
+    `math.rsqrt` becomes a square root and a division, whose rounding errors are
+    then taken off.
     Other functions are left to the target.
 
     Example:
@@ -250,7 +251,17 @@ def NormExpandMathPass : Pass<"norm-expand-math"> {
     // becomes
     %root = math.sqrt %a : f64
     %one = arith.constant 1.0 : f64
-    %y = arith.divf %one, %root : f64
+    %inverse = arith.divf %one, %root : f64
+    %negated = arith.negf %root : f64
+    %off_root = math.fma %negated, %root, %a : f64
+    %off_inverse = math.fma %negated, %inverse, %one : f64
+    %minus_half = arith.constant -0.5 : f64
+    %half = arith.mulf %inverse, %minus_half : f64
+    %scaled = arith.mulf %off_root, %half : f64
+    %change = math.fma %scaled, %inverse, %off_inverse : f64
+    %refined = math.fma %inverse, %change, %inverse : f64
+    %is_number = arith.cmpf ord, %change, %change : f64
+    %y = arith.select %is_number, %refined, %inverse : f64
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",

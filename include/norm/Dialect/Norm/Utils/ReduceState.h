@@ -23,7 +23,7 @@ namespace mlir::norm {
 
 /// A partial reduction: scalars, or vectors with one element per lane.
 struct ReduceState {
-  SmallVector<Value, 3> parts;
+  SmallVector<Value, 4> parts;
   /// For kinds that count: how many elements are in it, where all lanes have
   /// the same number; -1 where the number is the last part.
   int64_t count = -1;
@@ -33,8 +33,8 @@ struct ReduceState {
 /// another.
 using Counts = std::pair<int64_t, int64_t>;
 
-/// The counts met when groups of `group` states of a leaf are halved and columns
-/// beyond the row's end are the leaf's last ones.
+/// The counts met when groups of `group` states of a leaf are halved and
+/// columns beyond the row's end are the leaf's last ones.
 SmallVector<Counts> leafCases(int64_t leaf, int64_t group);
 
 /// Emits the arithmetic of one kind on elements of one type.
@@ -45,6 +45,8 @@ public:
 
   /// Values that a state consists of, the count included.
   unsigned numParts() const;
+  /// Those without the count.
+  unsigned numFloatParts() const;
   /// Values that the reduction results in.
   unsigned numResults() const;
   /// Type of a part; a vector of `lanes` where that is not 0.
@@ -68,14 +70,20 @@ public:
   /// Makes the count a part, where the kind has one.
   ReduceState withCount(ReduceState state);
   /// Whether combine gives the same bits with its arguments swapped.
-  bool isSymmetric() const { return kind != ReduceKind::Welford &&
-                                    kind != ReduceKind::MaxExpSum; }
+  bool isSymmetric() const {
+    return kind != ReduceKind::Welford && kind != ReduceKind::MaxExpSum;
+  }
 
 private:
   ReduceState lift(Value values, Value mask);
   ReduceState leafMaxExpSum(Value values, Value mask, int64_t leaf);
+  struct Weighing;
+  Weighing weigh(const ReduceState &a, const ReduceState &b,
+                 ArrayRef<Counts> cases);
   ReduceState combineWelford(const ReduceState &a, const ReduceState &b,
-                             ArrayRef<Counts> cases);
+                             bool inLeaf, ArrayRef<Counts> cases);
+  /// A mean and a rest of any size as the rounded mean and a small rest.
+  std::pair<Value, Value> settle(Value mean, Value rest);
   /// The weights nb / n and na * nb / n of two states that hold na and nb of n
   /// elements, as constants like `like`.
   std::pair<Value, Value> weights(Counts counts, Type like);
