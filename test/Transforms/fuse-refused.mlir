@@ -213,3 +213,15 @@ func.func @same_extents(%x: tensor<4x8xf32>, %z: tensor<8x4xf32>, %r0: tensor<4x
   }
   return %t : tensor<8x4xf32>
 }
+
+// -----
+
+// The splat is all that tells how many columns there are.
+// CHECK-LABEL: func.func @extents
+// CHECK-COUNT-2: norm.generic
+func.func @extents(%s: f32) -> tensor<3xf32> {
+  %x = tensor.splat %s : tensor<5x3xf32>
+  // expected-remark@+1 {{nothing else tells the extents of its result}}
+  %y = norm.logsumexp %x axes = [0] : tensor<5x3xf32> -> tensor<3xf32>
+  return %y : tensor<3xf32>
+}

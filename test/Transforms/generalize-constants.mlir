@@ -9,6 +9,7 @@
 // RUN: norm-compile %s --entry=operand --emit=llvm --target=host -o /dev/null
 // RUN: norm-compile %s --entry=empty --emit=llvm --target=host -o /dev/null
 // RUN: norm-compile %s --entry=initial --emit=llvm --target=sm_90 -o /dev/null
+// RUN: norm-run %s --entry=reduced --device=emulated --arg 0=1.5 --check --bits=host
 
 // A program of the input reads a buffer, which a program has to write.
 // CHECK-LABEL: func.func @operand
@@ -56,4 +57,19 @@ func.func @empty(%x: tensor<0x31xf32>) -> (tensor<0x31xf32>, tensor<0x31xf32>) {
   %c = arith.constant dense<3.0> : tensor<0x31xf32>
   %y = arith.addf %x, %c : tensor<0x31xf32>
   return %y, %c : tensor<0x31xf32>, tensor<0x31xf32>
+}
+
+// Where nothing else tells the extents of the columns, a splat is a tensor.
+// CHECK-LABEL: func.func @reduced
+// CHECK-COUNT-2: norm.yield
+// CHECK: norm.generic (col, row)
+// CHECK-NEXT: ins(%{{.*}} = %{{.*}}[col, row] : tensor<5x3xf32>)
+// CHECK: norm.generic (col, row)
+// CHECK-NEXT: ins(%{{.*}} = %{{.*}}[col, row] : tensor<5x3xbf16>)
+func.func @reduced(%s: f32) -> (tensor<3xf32>, tensor<3xbf16>) {
+  %x = tensor.splat %s : tensor<5x3xf32>
+  %c = arith.constant dense<3.0> : tensor<5x3xbf16>
+  %y = norm.logsumexp %x axes = [0] : tensor<5x3xf32> -> tensor<3xf32>
+  %z = norm.logsumexp %c axes = [0] : tensor<5x3xbf16> -> tensor<3xbf16>
+  return %y, %z : tensor<3xf32>, tensor<3xbf16>
 }

@@ -163,3 +163,18 @@ func.func @channels_first(%x: memref<4x6x5x7xf32>, %r: memref<6xf32>) {
   }
   return
 }
+
+// -----
+
+// No columns, whatever an extent is that is known at launch only.
+
+// CHECK-LABEL: norm_tile.kernel @none_0(
+// CHECK-SAME:      space = #norm_tile.space<rows = [], columns = [0], axes = {{\[\[}}1], [1]]>
+func.func @none(%x: memref<?x0xf32>, %y: memref<?x0xf32>) {
+  norm.generic (a, b) ins(%v = %x[a, b] : memref<?x0xf32>)
+      outs(%o = %y[a, b] : memref<?x0xf32>) {
+    %s = norm.reduce add %v over [a, b] : f32
+    norm.yield %s : f32
+  }
+  return
+}

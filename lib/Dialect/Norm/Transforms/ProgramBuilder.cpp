@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/SmallBitVector.h"
 
 using namespace mlir;
 using namespace mlir::norm;
@@ -124,17 +125,20 @@ unsigned ProgramBuilder::addInput(Value value, AffineMap map) {
     splat = getScalar(value);
     map = scalarMap;
   }
+  Input input{value, nullptr, map, nullptr, nullptr, map};
+  if (splat)
+    input = {splat.value, splat.constant, scalarMap, nullptr, value, map};
   if (splat.constant) {
-    inputs.push_back({nullptr, splat.constant, {}, nullptr});
+    inputs.push_back(input);
     return inputs.size() - 1;
   }
-  Input input{value, nullptr, map, nullptr};
-  if (splat.value)
-    input = {splat.value, nullptr, scalarMap, nullptr};
   // Each element is loaded once.
   for (auto [number, other] : llvm::enumerate(inputs))
-    if (other.operand == input.operand && other.map == input.map)
+    if (other.operand == input.operand && other.map == input.map) {
+      if (map.getNumResults() > other.splatMap.getNumResults())
+        std::tie(other.splat, other.splatMap) = std::pair(value, map);
       return number;
+    }
   inputs.push_back(input);
   return inputs.size() - 1;
 }
@@ -163,7 +167,31 @@ Value ProgramBuilder::makeDestination(RankedTensorType type, AffineMap map) {
   return tensor::EmptyOp::create(rewriter, loc, type, dynamicSizes);
 }
 
+/// Reads splats as tensors where nothing else tells the extent of a dim.
+void ProgramBuilder::tellExtents() {
+  llvm::SmallBitVector told(dims.size());
+  auto note = [&](AffineMap map) {
+    bool tellsMore = false;
+    for (unsigned dim = 0, e = dims.size(); dim != e; ++dim)
+      if (map.isFunctionOfDim(dim) && !told.test(dim)) {
+        told.set(dim);
+        tellsMore = true;
+      }
+    return tellsMore;
+  };
+  for (const Input &input : inputs)
+    if (input.operand)
+      note(input.map);
+  for (auto &[type, map] : outputs)
+    note(map);
+  for (Input &input : inputs)
+    if (input.splat && isa<RankedTensorType>(input.splat.getType()) &&
+        note(input.splatMap))
+      input = {input.splat, nullptr, input.splatMap, nullptr, nullptr, {}};
+}
+
 void ProgramBuilder::begin() {
+  tellExtents();
   SmallVector<Value> operands, destinations;
   SmallVector<AffineMap> maps;
   for (Input &input : inputs) {

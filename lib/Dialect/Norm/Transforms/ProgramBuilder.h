@@ -50,7 +50,8 @@ public:
                  SmallVector<std::string> dims);
 
   /// Declares an operand and returns a number for `getValue`. A scalar has a
-  /// map without results. Constants and splats take no operand.
+  /// map without results. Constants and splats take no operand, unless nothing
+  /// else tells the extents of their dims.
   unsigned addInput(Value value, AffineMap map);
   unsigned addInput(Value value, ArrayRef<unsigned> dims) {
     return addInput(value, getMap(dims));
@@ -82,8 +83,12 @@ private:
     TypedAttr constant;
     AffineMap map;
     Value inBody;
+    /// Of a tensor that is read as the scalar it is a splat of.
+    Value splat;
+    AffineMap splatMap;
   };
   AffineMap getMap(ArrayRef<unsigned> results);
+  void tellExtents();
   Value makeDestination(RankedTensorType type, AffineMap map);
 
   RewriterBase &rewriter;

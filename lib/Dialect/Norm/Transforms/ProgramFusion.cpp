@@ -438,6 +438,37 @@ LogicalResult ProgramFusion::checkReductions(std::string &reason) {
   return success();
 }
 
+/// What the fused program reads and writes has to tell the extents of all its
+/// dims.
+LogicalResult ProgramFusion::checkExtents(std::string &reason) {
+  GenericOp base = baseIsProducer ? producer : consumer;
+  SmallVector<int64_t> extents = base.getExtents();
+  llvm::SmallBitVector told(base.getNumDims());
+  auto note = [&](GenericOp op, OpOperand &operand) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (unsigned dim = 0, e = op.getNumDims(); dim != e; ++dim) {
+      std::optional<unsigned> fused = dim;
+      if (op != base)
+        fused = (op == producer ? toConsumer : toProducer)[dim];
+      if (fused && map.isFunctionOfDim(dim))
+        told.set(*fused);
+    }
+  };
+  for (OpOperand &operand : producer->getOpOperands())
+    if (!producer.isDpsInit(&operand) ||
+        shared.test(producer.getTiedOpResult(&operand).getResultNumber()))
+      note(producer, operand);
+  for (OpOperand &operand : consumer->getOpOperands())
+    if (operand.get().getDefiningOp() != producer)
+      note(consumer, operand);
+  for (auto [dim, extent] : llvm::enumerate(extents))
+    if (extent != 1 && !told.test(dim)) {
+      reason = "nothing else tells the extents of its result";
+      return failure();
+    }
+  return success();
+}
+
 std::optional<ProgramFusion>
 ProgramFusion::matchSpaces(GenericOp producer, GenericOp consumer,
                            const llvm::SmallBitVector &shared,
@@ -447,7 +478,8 @@ ProgramFusion::matchSpaces(GenericOp producer, GenericOp consumer,
     return std::nullopt;
   fusion.bindByExtents();
   if (failed(fusion.checkSpaces(reason)) ||
-      failed(fusion.checkReductions(reason)))
+      failed(fusion.checkReductions(reason)) ||
+      failed(fusion.checkExtents(reason)))
     return std::nullopt;
   return fusion;
 }

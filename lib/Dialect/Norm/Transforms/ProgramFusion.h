@@ -78,6 +78,7 @@ private:
   void bindByExtents();
   LogicalResult checkSpaces(std::string &reason);
   LogicalResult checkReductions(std::string &reason);
+  LogicalResult checkExtents(std::string &reason);
   bool isCheap() const;
 
   GenericOp producer, consumer;
