@@ -395,7 +395,12 @@ FailureOr<BufferDims> ManifestBuilder::describeDims(LaunchOp launch,
     }
     buffer = buffers.lookup(trace.base);
   }
-  result.buffer = buffer.value_or(0);
+  // Without a dim, any tensor.
+  unsigned first = 0;
+  while (!buffer && first < manifest.arguments.size() &&
+         manifest.arguments[first].role == ::norm::ArgumentRole::Scalar)
+    ++first;
+  result.buffer = buffer.value_or(first);
   return result;
 }
 
