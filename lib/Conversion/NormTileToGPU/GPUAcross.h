@@ -10,6 +10,8 @@
 
 #include "GPULowering.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace mlir::norm {
@@ -60,7 +62,16 @@ private:
     return plan.schedule.rowsPerCta / vectorSize();
   }
   int64_t groups() const { return plan.schedule.rowsPerCta / inner; }
-  int64_t blocks() const { return plan.lanes / threads(); }
+  /// Lanes of a thread, without those that have no leaf in any slice.
+  int64_t blocks() const {
+    int64_t all = plan.lanes / threads();
+    if (walked < 0)
+      return all;
+    int64_t leaves = llvm::divideCeil(::norm::sliceSize(walked), plan.leaf);
+    int64_t live = llvm::divideCeil(leaves, threads());
+    return std::min<int64_t>(
+        all, llvm::PowerOf2Ceil(std::max<int64_t>(live, 1)));
+  }
   bool usesWorkspace() const { return numSlices != 1; }
   bool isHeld() const {
     return plan.schedule.residency != ::norm::Residency::Stream;
@@ -78,11 +89,13 @@ private:
   Value firstColumnOf(Value slice, int64_t block);
   /// Leaves of that many columns each that the thread has from `first` on.
   Value countLeaves(Value first, Value slice);
-  /// Leaves that a thread works on at a time.
+  /// Leaves that a thread works on at a time, of as many as it has.
   int64_t unroll() const {
     bool isChosen =
         kernelSchedule.getResidency() == Residency::Stream && alignment > 1;
-    return isChosen ? 4 : 1;
+    if (!isChosen)
+      return 1;
+    return walked < 0 ? 4 : std::clamp<int64_t>(heldLeaves(), 1, 4);
   }
   Chunk columnChunk(Value first, int64_t offset, bool isChecked);
   /// Of a leaf at `first + offset`. `isChecked`: columns may lie beyond the end;
