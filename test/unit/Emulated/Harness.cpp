@@ -15,6 +15,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include <fstream>
 
 using namespace norm;
 using namespace norm::test;
@@ -115,6 +116,16 @@ static Manifest describe(const Example &example) {
   return manifest;
 }
 
+/// Mappings of this process's memory.
+static int64_t countMappings() {
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  int64_t count = 0;
+  while (std::getline(maps, line))
+    ++count;
+  return count;
+}
+
 static llvm::Error execute(const Example &example, Outcome &outcome) {
   llvm::Expected<std::string> object = compile(example);
   if (!object)
@@ -155,8 +166,10 @@ static llvm::Error execute(const Example &example, Outcome &outcome) {
   auto prepared = (*executable)->prepare(arguments);
   if (!prepared)
     return prepared.takeError();
+  int64_t before = countMappings();
   if (llvm::Error error = (*prepared)->run())
     return error;
+  outcome.mappings = countMappings() - before;
   outcome.traffic = (*prepared)->traffic().vec();
   return (*device)->copyOut(bytes(outcome.y), **yBuffer, 0);
 }

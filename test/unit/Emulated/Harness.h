@@ -43,6 +43,7 @@ struct Outcome {
   std::vector<Finding> findings;
   std::vector<float> y; ///< empty after findings
   std::vector<KernelTraffic> traffic;
+  int64_t mappings = 0; ///< of memory, that the device kept after the launch
 
   /// The finding of a kind; null if there is none.
   const Finding *find(FindingKind kind) const;

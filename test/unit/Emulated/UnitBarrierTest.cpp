@@ -132,6 +132,16 @@ TEST(EmulatedUnitBarrier, ManyCtasShareEachOfManyRows) {
   EXPECT_TRUE(isSummed(run(example)));
 }
 
+// A stack takes two mappings, of which a process has 65530.
+TEST(EmulatedUnitBarrier, StacksGoWithTheLaunch) {
+  Example example = sums();
+  example.split = 8;
+  example.hostThreads = 2;
+  Outcome outcome = run(example);
+  EXPECT_TRUE(isSummed(outcome));
+  EXPECT_LT(outcome.mappings, int64_t(3 * 2 * example.threads));
+}
+
 TEST(EmulatedUnitBarrier, TheSplitIsChosenAtLaunch) {
   // Every element of y is the number of CTAs.
   const char *count = R"(
