@@ -22,6 +22,8 @@ namespace {
 constexpr uint64_t kDefaultShared = 48 << 10;
 /// The largest cluster that every device with clusters takes.
 constexpr unsigned kPortableCluster = 8;
+/// Bytes of local memory per thread at most where registers are capped.
+constexpr int kMostLocalBytes = 1024;
 constexpr uint64_t kMaxGrid = (uint64_t(1) << 31) - 1;
 
 struct CudaVariant {
@@ -424,10 +426,21 @@ CudaDevice::load(llvm::StringRef image, const Manifest &manifest) {
     return error;
   for (const Kernel &kernel : manifest.kernels) {
     std::vector<CudaVariant> &variants = code->kernels.emplace_back();
-    for (const Variant &variant : kernel.variants)
+    for (const Variant &variant : kernel.variants) {
       if (llvm::Error error = loadVariant(*code->module, variant)
                                   .moveInto(variants.emplace_back()))
         return error;
+      // The driver's compiler was seen to lose addresses where it had to keep
+      // 2600 bytes per thread elsewhere; it would be slow in any case.
+      if (variants.back().localBytes > kMostLocalBytes &&
+          llvm::StringRef(kernel.schedule).contains("max_registers"))
+        return llvm::createStringError(
+            "kernel '" + variant.symbol +
+            "': schedule needs more registers than its max_registers, " +
+            llvm::Twine(variants.back().localBytes) +
+            " bytes of local memory per thread, but at most " +
+            llvm::Twine(kMostLocalBytes) + " are allowed");
+    }
   }
   return std::make_unique<CudaExecutable>(manifest, std::move(code));
 }

@@ -475,6 +475,18 @@ TEST_F(CudaDeviceTest, CodeMustSuitTheDevice) {
             "but got 77");
 }
 
+TEST_F(CudaDeviceTest, CappedRegistersMustSuffice) {
+  open();
+  fake->localBytes = 2600;
+  Manifest manifest = cudaManifest();
+  EXPECT_EQ(loadError(manifest), "");
+  manifest.kernels[0].schedule = "#norm.schedule<max_registers = 32>";
+  EXPECT_EQ(loadError(manifest),
+            "kernel 'main_0': schedule needs more registers than its "
+            "max_registers, 2600 bytes of local memory per thread, but at most "
+            "1024 are allowed");
+}
+
 TEST_F(CudaDeviceTest, TimesLaunches) {
   open();
   auto executable = device->load(kImage, cudaManifest());

@@ -229,7 +229,10 @@ int cuModuleGetFunction(void **function, void *, const char *symbol) {
   return 0;
 }
 int cuFuncGetAttribute(int *value, int attribute, void *) {
-  *value = attribute == 0 ? 512 : attribute == 4 ? 40 : 0;
+  *value = attribute == 0   ? 512
+           : attribute == 3 ? state.localBytes
+           : attribute == 4 ? 40
+                            : 0;
   return 0;
 }
 int cuFuncSetAttribute(void *function, int attribute, int value) {
