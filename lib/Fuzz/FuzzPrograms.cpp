@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 #include <chrono>
 #include <cstdlib>
 #include <thread>
@@ -56,6 +57,20 @@ Outcome decode(llvm::StringRef text) {
   return outcome;
 }
 
+/// Starts the lines in which a child prints what it is about to run.
+constexpr llvm::StringLiteral kStep = "running: ";
+
+/// What a child printed, of the steps only the last one, in front.
+std::string lastStepFirst(llvm::StringRef printed) {
+  std::string step, rest;
+  for (llvm::StringRef line : llvm::split(printed, '\n'))
+    if (line.consume_front(kStep))
+      step = line.str();
+    else if (!line.empty())
+      rest += ("\n" + line).str();
+  return step + rest;
+}
+
 Outcome toOutcome(const JobReport &report) {
   if (report.status == JobReport::Status::Done)
     return decode(report.text);
@@ -63,8 +78,15 @@ Outcome toOutcome(const JobReport &report) {
   outcome.kind = report.status == JobReport::Status::Crashed
                      ? Outcome::Kind::Crashed
                      : Outcome::Kind::TimedOut;
-  outcome.text = report.text;
+  outcome.text = lastStepFirst(report.text);
   return outcome;
+}
+
+/// In a child: runs a case and prints the steps.
+std::string runCase(Oracles &oracles, const Case &made) {
+  return encode(oracles.run(made, [](llvm::StringRef step) {
+    llvm::errs() << kStep << step << "\n";
+  }));
 }
 
 /// The first lines of a text.
@@ -74,10 +96,10 @@ std::string shorten(llvm::StringRef text) {
   text.rtrim().split(lines, '\n');
   if (lines.size() <= kLines)
     return text.rtrim().str();
-  return llvm::formatv("{0}\n... {1} lines more",
-                       llvm::join(llvm::ArrayRef(lines).take_front(kLines),
-                                  "\n"),
-                       lines.size() - kLines);
+  return llvm::formatv(
+      "{0}\n... {1} lines more",
+      llvm::join(llvm::ArrayRef(lines).take_front(kLines), "\n"),
+      lines.size() - kLines);
 }
 
 class ProgramFuzzer {
@@ -158,7 +180,10 @@ Outcome ProgramFuzzer::evaluate(const Case &made) {
   llvm::Error error = runIsolated(
       0, 1, isolation,
       [&]() -> Worker {
-        return [&](uint64_t) { return encode(Oracles(1).run(made)); };
+        return [&](uint64_t) {
+          Oracles oracles(1);
+          return runCase(oracles, made);
+        };
       },
       [&](const JobReport &report) {
         outcome = toOutcome(report);
@@ -231,8 +256,8 @@ llvm::Expected<FuzzSummary> ProgramFuzzer::run() {
         setenv("CUDA_CACHE_DISABLE", "1", /*overwrite=*/0);
         auto oracles = std::make_shared<Oracles>(threadsPerChild());
         return [this, oracles](uint64_t index) {
-          return encode(oracles->run(
-              makeCase(options.seed, index, targets, options.limits)));
+          return runCase(
+              *oracles, makeCase(options.seed, index, targets, options.limits));
         };
       },
       [&](const JobReport &report) { return note(report); });

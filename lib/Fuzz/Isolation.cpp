@@ -67,6 +67,7 @@ public:
     job = index;
     busy = true;
     ++count;
+    printedBefore = lseek(output, 0, SEEK_END);
     deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                   std::chrono::duration<double>(seconds));
     return writeAll(request, &index, sizeof(index));
@@ -99,6 +100,7 @@ private:
   uint64_t job = 0;
   unsigned count = 0;
   bool busy = false;
+  off_t printedBefore = 0; ///< bytes of output before the job
   Clock::time_point deadline;
 };
 
@@ -156,7 +158,8 @@ std::unique_ptr<Child> Child::start(llvm::function_ref<Worker()> makeWorker) {
 
 std::string Child::quoteOutput() {
   off_t size = lseek(output, 0, SEEK_END);
-  off_t length = std::min<off_t>(std::max<off_t>(size, 0), kQuoted);
+  off_t length =
+      std::clamp<off_t>(size - std::max<off_t>(printedBefore, 0), 0, kQuoted);
   std::string text(size_t(length), '\0');
   lseek(output, size - length, SEEK_SET);
   if (!readAll(output, text.data(), text.size()))

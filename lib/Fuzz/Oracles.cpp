@@ -21,6 +21,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 using namespace norm;
 using namespace norm::fuzz;
@@ -126,11 +127,18 @@ struct Loaded {
 
 } // namespace
 
+/// Host threads mean nothing to a GPU.
+static std::string deviceKey(llvm::StringRef name, unsigned threads) {
+  bool isGPU = name != "host" && name != "emulated";
+  return llvm::formatv("{0}/{1}", name, isGPU ? 0 : threads);
+}
+
 class Oracles::Impl {
 public:
   explicit Impl(unsigned hostThreads) : hostThreads(hostThreads) {}
 
-  Outcome run(const Case &made);
+  Outcome run(const Case &made,
+              llvm::function_ref<void(llvm::StringRef)> tell);
 
 private:
   llvm::Expected<Device *> device(const Execution &execution);
@@ -146,6 +154,7 @@ private:
   unsigned hostThreads;
   Workers workers{1};
   llvm::StringMap<std::unique_ptr<Device>> devices;
+  std::set<unsigned> extraThreads; ///< of devices other than `hostThreads`
   // Of the case at hand. Artifacts by device, schedule and text.
   std::map<std::tuple<std::string, std::string, std::string>,
            std::shared_ptr<const Artifact>>
@@ -159,10 +168,12 @@ private:
 llvm::Expected<Device *> Oracles::Impl::device(const Execution &execution) {
   unsigned threads =
       execution.hostThreads ? execution.hostThreads : hostThreads;
-  std::string key = execution.device + "/" + std::to_string(threads);
-  std::unique_ptr<Device> &entry = devices[key];
+  std::unique_ptr<Device> &entry =
+      devices[deviceKey(execution.device, threads)];
   if (entry)
     return entry.get();
+  if (threads != hostThreads)
+    extraThreads.insert(threads);
   StepTimer timer(steps, execution.device + " open");
   if (llvm::Error error =
           openNamedDevice(execution.device, threads).moveInto(entry))
@@ -388,13 +399,20 @@ static bool haveOtherLayouts(const Manifest &a, const Manifest &b) {
                                    llvm::any_of(b.kernels, isAcross));
 }
 
-Outcome Oracles::Impl::run(const Case &made) {
+Outcome
+Oracles::Impl::run(const Case &made,
+                   llvm::function_ref<void(llvm::StringRef)> tell) {
   Outcome outcome;
   auto start = std::chrono::steady_clock::now();
   steps.clear();
   // What was loaded goes before the artifacts whose addresses tell them apart.
   executables.clear();
   artifacts.clear();
+  // Nor do devices with other numbers of threads stay, each with its stacks.
+  for (unsigned threads : extraThreads)
+    for (llvm::StringRef name : {"host", "emulated"})
+      devices.erase(deviceKey(name, threads));
+  extraThreads.clear();
   auto finish = [&](Outcome::Kind kind, int variant, std::string text) {
     outcome.kind = kind;
     outcome.variant = variant;
@@ -407,6 +425,8 @@ Outcome Oracles::Impl::run(const Case &made) {
   };
   Execution base = makeExecution(made, nullptr);
   Results first;
+  if (tell)
+    tell("device " + base.device);
   if (std::optional<Refusal> refusal = execute(base, first))
     return finish(refusal->kind, -1, refusal->text);
   ++outcome.runs;
@@ -415,6 +435,8 @@ Outcome Oracles::Impl::run(const Case &made) {
   for (auto [index, variant] : llvm::enumerate(made.variants)) {
     Execution execution = makeExecution(made, &variant);
     Results other;
+    if (tell)
+      tell(describe(variant));
     if (std::optional<Refusal> refusal = execute(execution, other)) {
       if (!refusal->noRoom)
         return finish(refusal->kind, int(index),
@@ -446,4 +468,7 @@ Outcome Oracles::Impl::run(const Case &made) {
 Oracles::Oracles(unsigned hostThreads)
     : impl(std::make_unique<Impl>(hostThreads)) {}
 Oracles::~Oracles() = default;
-Outcome Oracles::run(const Case &made) { return impl->run(made); }
+Outcome Oracles::run(const Case &made,
+                     llvm::function_ref<void(llvm::StringRef)> tell) {
+  return impl->run(made, tell);
+}

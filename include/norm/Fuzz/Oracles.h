@@ -52,7 +52,9 @@ public:
   explicit Oracles(unsigned hostThreads = 0);
   ~Oracles();
 
-  Outcome run(const Case &made);
+  /// `tell` hears of each execution before it starts, as what variant.
+  Outcome run(const Case &made,
+              llvm::function_ref<void(llvm::StringRef)> tell = {});
 
 private:
   class Impl;
