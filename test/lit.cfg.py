@@ -7,8 +7,9 @@
 
 # Configuration of the lit suite. Substitutions: the tools by name, %ptxas and
 # %inputs (test/Inputs). Features: `ptxas`, an assembler was found; `cuda`, the
-# driver is here and sees a device; `numpy` and `torch`, Python has these packages;
-# `asan-ubsan`, the tools were built with these checks.
+# driver is here and sees a device; `compute-sanitizer`, it was found; `numpy` and
+# `torch`, Python has these packages; `asan-ubsan`, the tools were built with these
+# checks.
 
 import ctypes
 import importlib.util
@@ -54,6 +55,11 @@ ptxas = find_ptxas()
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+sanitizer = shutil.which("compute-sanitizer") or shutil.which(
+    "compute-sanitizer", path="/usr/local/cuda/bin")
+if sanitizer:
+    config.available_features.add("compute-sanitizer")
+    config.substitutions.append(("%compute_sanitizer", sanitizer))
 if has_cuda_device():
     config.available_features.add("cuda")
 
