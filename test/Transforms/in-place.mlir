@@ -44,3 +44,13 @@ func.func @groups(%x: tensor<2x64x7xf32> {norm.in_place = 0}) -> (tensor<2x64x7x
   %yc = tensor.collapse_shape %y [[0], [1, 2], [3]] : tensor<2x4x16x7xf32> into tensor<2x64x7xf32>
   return %yc, %m : tensor<2x64x7xf32>, tensor<64xf32>
 }
+
+// Two results of one program in place of two of its inputs.
+// CHECK: func.func @both(%[[X:[a-z0-9]+]]: memref<8x64xf32, {{.*}}>, %[[R:[a-z0-9]+]]: memref<8x64xf32, {{.*}}>, %[[W:[a-z0-9]+]]: memref<64xf32>)
+// CHECK: norm_tile.launch @both_{{[0_]+}}(%[[W]], %[[X]], %[[R]])
+func.func @both(%x: tensor<8x64xf32> {norm.in_place = 0}, %r: tensor<8x64xf32> {norm.in_place = 1}, %w: tensor<64xf32>)
+    -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+  %s = arith.addf %x, %r : tensor<8x64xf32>
+  %y = norm.rms_norm %s scale(%w) axes = [1] eps = 1.0e-6 : tensor<8x64xf32>, tensor<64xf32> -> tensor<8x64xf32>
+  return %y, %s : tensor<8x64xf32>, tensor<8x64xf32>
+}

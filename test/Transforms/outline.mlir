@@ -104,6 +104,23 @@ func.func @loop(%x: tensor<?x8xf32>, %s: f32, %n: index) -> (tensor<?x8xf32>, te
 
 // -----
 
+// A result in place of an argument, as far as nobody else reads the argument.
+// CHECK-LABEL: func.func @in_place
+// CHECK: module attributes {norm.kernels}
+// CHECK: func.func @in_place_add_softmax(%{{.*}}: tensor<4x8xf32>, %{{.*}}: tensor<4x8xf32> {norm.in_place = 1 : i64}) -> (tensor<4x8xf32>, tensor<4x8xf32>)
+// CHECK: func.func @in_place_absf(%{{.*}}: tensor<4x8xf32>) -> tensor<4x8xf32>
+func.func @in_place(%x: tensor<4x8xf32>, %r: tensor<4x8xf32> {norm.in_place = 0},
+                    %z: tensor<4x8xf32> {norm.in_place = 2})
+    -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
+  %s = arith.addf %x, %r : tensor<4x8xf32>
+  %a = norm.softmax %s axes = [1] : tensor<4x8xf32> -> tensor<4x8xf32>
+  %m = "my.op"(%a, %z) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4x8xf32>
+  %b = math.absf %z : tensor<4x8xf32>
+  return %s, %m, %b : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// -----
+
 // Nothing to cut out: all of it is kernels.
 // CHECK-LABEL: func.func @only_programs
 // CHECK: norm.generic

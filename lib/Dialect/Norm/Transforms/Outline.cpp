@@ -187,6 +187,36 @@ func::FuncOp Outliner::makeFunction(func::FuncOp function, GenericOp program,
   return made;
 }
 
+/// What the outer function has written in place of an argument is so in the
+/// new one, where the program makes the result and nothing else reads the
+/// argument.
+static void copyInPlace(func::FuncOp function, GenericOp program,
+                        func::FuncOp made, ArrayRef<Value> operands) {
+  StringRef inPlace = NormDialect::kInPlaceAttrName;
+  StringRef layout = NormDialect::kLayoutAttrName;
+  for (BlockArgument argument : function.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    auto result = function.getArgAttrOfType<IntegerAttr>(number, inPlace);
+    auto operand = llvm::find(operands, argument);
+    bool isOwn = llvm::all_of(argument.getUsers(), [&](Operation *user) {
+      return user == program || isa<tensor::DimOp>(user);
+    });
+    if (!result || operand == operands.end() || !isOwn)
+      continue;
+    for (OpResult output : program->getResults())
+      for (OpOperand &use : output.getUses())
+        if (isa<func::ReturnOp>(use.getOwner()) &&
+            use.getOperandNumber() == unsigned(result.getInt())) {
+          unsigned index = output.getResultNumber();
+          OpBuilder builder(program);
+          made.setArgAttr(operand - operands.begin(), inPlace,
+                          builder.getI64IntegerAttr(index));
+          if (Attribute attr = function.getResultAttr(result.getInt(), layout))
+            made.setResultAttr(index, layout, attr);
+        }
+  }
+}
+
 void Outliner::outline(func::FuncOp function) {
   SmallVector<GenericOp> programs;
   function.walk([&](GenericOp program) {
@@ -197,6 +227,7 @@ void Outliner::outline(func::FuncOp function) {
   for (GenericOp program : programs) {
     SmallVector<Value> operands;
     func::FuncOp made = makeFunction(function, program, operands);
+    copyInPlace(function, program, made, operands);
     auto declaration = func::FuncOp::create(program.getLoc(), made.getName(),
                                             made.getFunctionType());
     declaration.setPrivate();

@@ -251,8 +251,14 @@ static void moveResults(func::FuncOp function,
   // Copies made below take any layout, so the types are settled first.
   llvm::DenseSet<Type> pitched = findPitchedTypes(function);
   llvm::DenseSet<unsigned> placed;
-  for (InPlaceResult &result : inPlace) {
+  for (auto [index, result] : llvm::enumerate(inPlace)) {
     result.replaceArgument(rewriter, function, pitched);
+    // The program's inputs behind those that are gone have moved up.
+    for (InPlaceResult &later : inPlace.drop_front(index + 1))
+      if (later.program == result.program)
+        for (unsigned &number : later.reads)
+          number -= llvm::count_if(
+              result.reads, [&](unsigned gone) { return gone < number; });
     returned.insert(result.getProgramResult());
     placed.insert(result.result);
   }

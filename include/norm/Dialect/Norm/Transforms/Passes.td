@@ -147,7 +147,8 @@ def NormOutlinePass : Pass<"norm-outline", "::mlir::ModuleOp"> {
     arguments are what the program reads, in order, with their `norm.layout`
     where they are arguments of the outer function; then the tensors whose
     previous content counts, and extents that no argument tells. Its results are
-    the program's. Constants are copied.
+    the program's. Constants are copied. What is declared to be written in place
+    of an argument that nothing else reads, is so in the new function.
 
     The nested module is one for the passes that follow: the pipelines go on with
     it, and leave what is around it alone.
