@@ -148,7 +148,10 @@ LogicalResult KernelLowering::checkPacked() {
         return fail("even strides");
     bool isWhole =
         buffer.reach == Reach::Linear || buffer.reach == Reach::Piecewise;
-    if (!isWhole || kernel.getChunkSize() % 2 != 0)
+    // A single column is of no axis: its neighbours are other rows.
+    bool isOdd = !isAcross && ShapedType::isStatic(kernel.getColumns()) &&
+                 kernel.getColumns() % 2 != 0;
+    if (!isWhole || isOdd || kernel.getChunkSize() % 2 != 0)
       return fail("accesses to an even number of neighbours along the last "
                   "axis");
     for (Operation *user : kernel.getBlock()->getArgument(i).getUsers())

@@ -13,6 +13,7 @@ using namespace mlir;
 using namespace ::norm;
 using namespace ::norm::reference;
 
+using mlir::norm::NaNScope;
 using mlir::norm::ScaleLayout;
 using mlir::norm::ScaleRounding;
 
@@ -23,8 +24,7 @@ public:
   Groups(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> group)
       : strides(rowMajorStrides(shape)), shape(shape), group(group) {
     for (auto [extent, count] : llvm::zip(shape, group))
-      grid.push_back(count < 0 ? std::min<int64_t>(1, extent)
-                               : extent / count);
+      grid.push_back(count < 0 ? 1 : extent / count);
     gridStrides = rowMajorStrides(grid);
   }
 
@@ -79,20 +79,36 @@ static Shape shapeOfScales(const Groups &groups, ScaleLayout layout) {
   return {rows / 128, columns / 4, 32, 4, 4};
 }
 
+/// A magnitude within bounds; a NaN is one for its group, or is left out.
+static Element atLeast(NaNScope scope, Element x, double least) {
+  return scope == NaNScope::Group ? maximum(x, {least, 0})
+                                  : maximumNumber(x, {least, 0});
+}
+
+static Element finite(NaNScope scope, Element x) {
+  x = atLeast(scope, x, 0);
+  Element most{maxFinite(DType::F32), 0};
+  return scope == NaNScope::Group ? minimum(x, most) : minimumNumber(x, most);
+}
+
 /// The largest magnitude of a group, finite, 0 without one.
-static std::vector<Element> largestOf(const Array &x, const Groups &groups) {
+static std::vector<Element> largestOf(const Array &x, const Groups &groups,
+                                      NaNScope scope) {
   std::vector<Element> amax(groups.count(), Element{0, 0});
   for (int64_t i = 0; i < x.size(); ++i) {
     Element &most = amax[groups.of(i)];
-    most = maximumNumber(most, absolute(x.at(i)));
+    Element magnitude = absolute(x.at(i));
+    most = scope == NaNScope::Group ? maximum(most, magnitude)
+                                    : maximumNumber(most, magnitude);
   }
   for (Element &most : amax)
-    most = minimumNumber(most, {maxFinite(DType::F32), 0});
+    most = finite(scope, most);
   return amax;
 }
 
 /// A function on floats that rises by steps, on an interval.
-template <typename Fn> static Element rising(Element x, Fn function) {
+template <typename Fn>
+static Element rising(Element x, Fn function) {
   if (x.isUnknown() || std::isnan(x.value))
     return unknown(x.value);
   double value = function(x.value);
@@ -116,9 +132,11 @@ static Element scaleOf(mlir::norm::QuantizeOp op, Element amax,
   DType code = elementTypeOf(op.getQ());
   // Of a signed integer, the magnitude both signs have.
   double largest = maxFinite(code);
+  NaNScope scope = op.getNan();
   if (tensorScale)
-    amax = rounded(DType::F32, divide(amax, *tensorScale));
-  Element least{op.getLeastScale(), 0};
+    amax = finite(scope, rounded(DType::F32, divide(amax, *tensorScale)));
+  if (amax.isNaN())
+    return amax;
   if (stored == DType::F8E8M0FNU) {
     Element power =
         op.getScaleRounding() == ScaleRounding::Floor
@@ -128,28 +146,26 @@ static Element scaleOf(mlir::norm::QuantizeOp op, Element amax,
                      })
             : rising(rounded(DType::F32, divide(amax, {largest, 0})),
                      ceilToPower);
-    return maximumNumber(power, {floorToPower(least.value), 0});
+    return maximumNumber(power, {floorToPower(op.getLeastScale()), 0});
   }
   Element scale = rounded(DType::F32, divide(amax, {largest, 0}));
-  scale = maximumNumber(scale, least);
+  scale = maximumNumber(scale, rounded(DType::F32, {op.getLeastScale(), 0}));
   if (stored == DType::F32)
     return scale;
   return rounded(stored, minimumNumber(scale, {maxFinite(stored), 0}));
 }
 
-/// 1 / (scale * tensor scale).
-static Element inverseOf(Element scale, std::optional<Element> tensorScale,
-                         bool isPower) {
-  if (tensorScale && isPower) {
-    Element inverse = rounded(DType::F32, divide({1, 0}, scale));
-    return rounded(DType::F32, divide(inverse, *tensorScale));
-  }
+/// 1 / (scale * tensor scale), at most the largest finite number.
+static Element inverseOf(Element scale, std::optional<Element> tensorScale) {
   if (tensorScale)
     scale = rounded(DType::F32, multiply(scale, *tensorScale));
-  return rounded(DType::F32, divide({1, 0}, scale));
+  return minimum(rounded(DType::F32, divide({1, 0}, scale)),
+                 {maxFinite(DType::F32), 0});
 }
 
-static Element codeOf(DType type, Element value) {
+static Element codeOf(DType type, Element value, bool saturates) {
+  if (!saturates)
+    return rounded(type, value);
   bool hasNaN = type == DType::F8E4M3FN || type == DType::F8E5M2;
   if (value.isNaN())
     return hasNaN ? Element{kNaN, 0} : Element{0, 0};
@@ -169,7 +185,6 @@ reference::evaluateQuantize(mlir::norm::QuantizeOp op,
   std::optional<Element> tensorScale;
   if (op.getTensorScale())
     tensorScale = in[next++]->at(0);
-  bool isPower = false;
   Shape scaleShape = shapeOfScales(groups, layout);
   if (given && !given->shape.empty() && given->shape != scaleShape)
     return errorAt(op, "has scales that don't fit its groups");
@@ -177,26 +192,23 @@ reference::evaluateQuantize(mlir::norm::QuantizeOp op,
   Arrays results{Array(elementTypeOf(op.getQ()), x.shape)};
   std::vector<Element> amax;
   if (op.getScale() || op.getAmax())
-    amax = largestOf(x, groups);
+    amax = largestOf(x, groups, op.getNan());
   std::vector<Element> inverses(groups.count());
-  if (op.getScale()) {
-    DType stored = elementTypeOf(op.getScale());
-    isPower = stored == DType::F8E8M0FNU;
-    results.emplace_back(stored, scaleShape);
-  }
+  if (op.getScale())
+    results.emplace_back(elementTypeOf(op.getScale()), scaleShape);
   for (int64_t g = 0; g < groups.count(); ++g) {
     int64_t place = groups.placeOf(g, layout);
     Element scale = given ? given->at(given->shape.empty() ? 0 : place)
                           : scaleOf(op, amax[g], tensorScale);
     if (!given)
       results[1].set(place, scale);
-    inverses[g] = inverseOf(scale, tensorScale, isPower);
+    inverses[g] = inverseOf(scale, tensorScale);
   }
   for (int64_t i = 0; i < x.size(); ++i)
     results[0].set(i, codeOf(results[0].type,
-                             rounded(DType::F32, multiply(x.at(i),
-                                                          inverses[groups.of(
-                                                              i)]))));
+                             rounded(DType::F32,
+                                     multiply(x.at(i), inverses[groups.of(i)])),
+                             op.getSaturate()));
   if (op.getAmax()) {
     results.emplace_back(DType::F32, groups.grid);
     for (int64_t g = 0; g < groups.count(); ++g)
@@ -217,13 +229,12 @@ reference::evaluateDequantize(mlir::norm::DequantizeOp op,
   DType compute = type == DType::F64 ? DType::F64 : DType::F32;
   Arrays results{Array(type, q.shape)};
   for (int64_t i = 0; i < q.size(); ++i) {
-    Element scale =
-        scales.at(scales.shape.empty() ? 0
-                                       : groups.placeOf(groups.of(i), layout));
+    Element scale = scales.at(
+        scales.shape.empty() ? 0 : groups.placeOf(groups.of(i), layout));
     if (op.getTensorScale())
       scale = rounded(compute, multiply(scale, in[2]->at(0)));
-    results[0].set(
-        i, rounded(type, rounded(compute, multiply(q.at(i), scale))));
+    results[0].set(i,
+                   rounded(type, rounded(compute, multiply(q.at(i), scale))));
   }
   return results;
 }

@@ -132,6 +132,23 @@ ParseResult ClauseParser::parseOptionalFloat(StringRef keyword,
   return failure(parser.parseEqual() || parseNumber(attr));
 }
 
+ParseResult ClauseParser::parseOptionalBool(StringRef keyword, BoolAttr &attr) {
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  if (parser.parseEqual())
+    return failure();
+  SMLoc loc = parser.getCurrentLocation();
+  StringRef name;
+  if (parser.parseKeyword(&name))
+    return failure();
+  if (name != "true" && name != "false")
+    return parser.emitError(loc)
+           << "expects '" << keyword << "' to be true or false but got '"
+           << name << "'";
+  attr = parser.getBuilder().getBoolAttr(name == "true");
+  return success();
+}
+
 ParseResult ClauseParser::parseEnd(unsigned results) {
   SMLoc loc = parser.getCurrentLocation();
   SmallVector<Type> inputs, outputs;
@@ -184,8 +201,7 @@ void ClausePrinter::printStats(ArrayRef<std::pair<StringRef, Value>> stats) {
   p << ')';
 }
 
-void ClausePrinter::printIntegers(StringRef keyword,
-                                  ArrayRef<int64_t> values) {
+void ClausePrinter::printIntegers(StringRef keyword, ArrayRef<int64_t> values) {
   p << ' ' << keyword << " = [";
   llvm::interleaveComma(values, p);
   p << ']';

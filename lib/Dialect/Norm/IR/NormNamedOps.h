@@ -57,6 +57,8 @@ public:
   ParseResult parseFloat(StringRef keyword, FloatAttr &attr);
   ParseResult parseOptionalInteger(StringRef keyword, IntegerAttr &attr);
   ParseResult parseOptionalFloat(StringRef keyword, FloatAttr &attr);
+  /// `keyword = true` or `keyword = false`.
+  ParseResult parseOptionalBool(StringRef keyword, BoolAttr &attr);
 
   /// The attribute dictionary and the types, those of `results` results and of
   /// the stats.

@@ -44,30 +44,28 @@ SmallVector<int64_t> DequantizeOp::getGridShape() {
 static LogicalResult verifyGroup(Operation *op, Value x,
                                  ArrayRef<int64_t> group) {
   ArrayRef<int64_t> shape = shapeOf(x);
-  // [GROUP-Q1]
+  // [QGROUP-C1]
   if (group.size() != shape.size())
     return op->emitOpError()
            << "expects an entry of 'group' for each of " << shape.size()
            << " axes but got " << group.size();
   for (auto [axis, extent, count] : llvm::enumerate(shape, group)) {
-    // [GROUP-Q2]
+    // [QGROUP-C2]
     if (count < 1 && count != -1)
       return op->emitOpError()
              << "expects a positive extent, or -1, of a group along axis "
              << axis << " but got " << count;
     if (count <= 1)
       continue;
-    // [GROUP-Q3]
+    // [QGROUP-C3]
     if (ShapedType::isDynamic(extent))
-      return op->emitOpError()
-             << "expects a static extent of axis " << axis
-             << ", which is cut into groups of " << count;
-    // [GROUP-Q4]
+      return op->emitOpError() << "expects a static extent of axis " << axis
+                               << ", which is cut into groups of " << count;
+    // [QGROUP-C4]
     if (extent % count != 0)
-      return op->emitOpError()
-             << "expects an extent of axis " << axis
-             << " that is a multiple of the group's " << count << " but got "
-             << extent;
+      return op->emitOpError() << "expects an extent of axis " << axis
+                               << " that is a multiple of the group's " << count
+                               << " but got " << extent;
   }
   return success();
 }
@@ -99,22 +97,21 @@ static LogicalResult verifyLayout(Operation *op, ArrayRef<int64_t> grid,
                                   ScaleLayout layout) {
   if (layout == ScaleLayout::RowMajor)
     return success();
-  // [LAYOUT-Q1]
+  // [LAYOUT-C1]
   if (grid.size() != 2)
-    return op->emitOpError()
-           << "expects a matrix for 'scale_layout = "
-           << stringifyScaleLayout(layout) << "' but got " << grid.size()
-           << " axes";
+    return op->emitOpError() << "expects a matrix for 'scale_layout = "
+                             << stringifyScaleLayout(layout) << "' but got "
+                             << grid.size() << " axes";
   if (layout == ScaleLayout::ColumnMajor)
     return success();
-  // [LAYOUT-Q2]
+  // [LAYOUT-C2]
   if (ShapedType::isDynamic(grid[1]) || grid[1] % 4 != 0)
     return op->emitOpError()
            << "expects a multiple of 4 groups in a row for 'scale_layout = "
            << stringifyScaleLayout(layout) << "' but got "
            << (ShapedType::isDynamic(grid[1]) ? "any number"
                                               : std::to_string(grid[1]));
-  // [LAYOUT-Q3]
+  // [LAYOUT-C3]
   if (layout == ScaleLayout::Swizzle128x4 && !ShapedType::isDynamic(grid[0]) &&
       grid[0] % 128 != 0)
     return op->emitOpError() << "expects a multiple of 128 rows of scales for "
@@ -124,16 +121,17 @@ static LogicalResult verifyLayout(Operation *op, ArrayRef<int64_t> grid,
 }
 
 static LogicalResult verifyTensorScale(Operation *op, Value scale) {
-  // [SCALE-Q1]
+  // [QUANT-C3]
   if (scale && cast<RankedTensorType>(scale.getType()).getRank() != 0)
-    return op->emitOpError() << "expects 'tensor_scale' of rank 0 but got "
-                             << scale.getType();
+    return op->emitOpError()
+           << "expects 'tensor_scale' of rank 0 but got " << scale.getType();
   return success();
 }
 
 /// A scale that is given is that of the tensor, or has the shape of the groups.
 static LogicalResult verifyGivenScale(Operation *op, Value scale,
                                       ArrayRef<int64_t> expected) {
+  // [QUANT-C2]
   if (!scale || cast<RankedTensorType>(scale.getType()).getRank() == 0)
     return success();
   return verifyShape(op, "scale", scale, expected);
@@ -156,6 +154,8 @@ ParseResult QuantizeOp::parse(OpAsmParser &parser, OperationState &result) {
       clauses.parseOptionalEnum("scale_rounding", properties.scale_rounding,
                                 symbolizeScaleRounding) ||
       clauses.parseOptionalFloat("min_scale", properties.min_scale) ||
+      clauses.parseOptionalBool("saturate", properties.saturate) ||
+      clauses.parseOptionalEnum("nan", properties.nan, symbolizeNaNScope) ||
       clauses.parseEnd(scale ? 1 : 2))
     return failure();
   properties.operandSegmentSizes = {1, scale, tensorScale};
@@ -176,21 +176,24 @@ void QuantizeOp::print(OpAsmPrinter &p) {
                       stringifyScaleRounding(getScaleRounding()));
   if (std::optional<APFloat> least = getMinScale())
     clauses.printFloat("min_scale", *least);
+  if (!getSaturate())
+    clauses.printName("saturate", "false");
+  if (getNan() != NaNScope::Element)
+    clauses.printName("nan", stringifyNaNScope(getNan()));
   clauses.printEnd();
 }
 
 double QuantizeOp::getLeastScale() {
   if (std::optional<APFloat> least = getMinScale())
     return least->convertToDouble();
-  bool isE4M3 =
-      getScale() &&
-      isa<Float8E4M3FNType>(getElementTypeOrSelf(getScale().getType()));
+  bool isE4M3 = getScale() && isa<Float8E4M3FNType>(
+                                  getElementTypeOrSelf(getScale().getType()));
   return isE4M3 ? 0x1p-6 : 0x1p-126;
 }
 
 static LogicalResult verifyScales(QuantizeOp op, ArrayRef<int64_t> grid) {
   SmallVector<int64_t> expected = layoutShape(grid, op.getScaleLayout());
-  // [SCALE-Q2]
+  // [QUANT-C1]
   if (bool(op.getGivenScale()) == bool(op.getScale()))
     return op.emitOpError() << "expects a scale as an operand or as a result "
                                "but got "
@@ -199,26 +202,38 @@ static LogicalResult verifyScales(QuantizeOp op, ArrayRef<int64_t> grid) {
       failed(verifyShape(op, "scale", op.getScale(), expected)) ||
       failed(verifyTensorScale(op, op.getTensorScale())))
     return failure();
-  // [SCALE-Q3]
-  double least = op.getLeastScale();
-  if (!(least >= 0x1p-126) || !(least <= 1.0))
-    return op.emitOpError()
-           << "expects 'min_scale' from 2^-126 to 1 but got " << least;
-  // [SCALE-Q4]
+  // [QUANT-C4]
   Value scale = op.getScale();
-  bool isPower = scale && isa<Float8E8M0FNUType>(
-                              getElementTypeOrSelf(scale.getType()));
-  if (!isPower && op.getScaleRounding() != ScaleRounding::Floor)
+  Type stored = scale ? getElementTypeOrSelf(scale.getType()) : Type();
+  if (!scale && op.getMinScale())
+    return op.emitOpError()
+           << "expects 'min_scale' only beside a result 'scale'";
+  // [QUANT-C5]
+  double least = op.getLeastScale();
+  bool isE4M3 = isa_and_present<Float8E4M3FNType>(stored);
+  if (!(least >= (isE4M3 ? 0x1p-9 : 0x1p-126)) || !(least <= 1.0))
+    return op.emitOpError()
+           << "expects 'min_scale' from " << (isE4M3 ? "2^-9" : "2^-126")
+           << " to 1 but got " << toText(APFloat(least));
+  // [QUANT-C6]
+  if (!isa_and_present<Float8E8M0FNUType>(stored) &&
+      op.getScaleRounding() != ScaleRounding::Floor)
     return op.emitOpError()
            << "expects 'scale_rounding' only beside a result 'scale' of "
               "f8E8M0FNU";
+  // [QUANT-C7]
+  Type code = getElementTypeOrSelf(op.getQ().getType());
+  if (!op.getSaturate() && !isa<Float8E4M3FNType, Float8E5M2Type>(code))
+    return op.emitOpError() << "expects codes of f8E4M3FN or f8E5M2 for "
+                               "'saturate = false' but got "
+                            << code;
   return success();
 }
 
 LogicalResult QuantizeOp::verify() {
   if (failed(verifyGroup(*this, getX(), getGroup())))
     return failure();
-  // [TYPE-Q1]
+  // [QTYPE-C2]
   if (usesF64(*this))
     return emitOpError("expects 'x' of at most 32 bits but got f64");
   SmallVector<int64_t> grid = getGridShape();
@@ -236,8 +251,7 @@ static SmallVector<OpFoldResult> gridSizes(OpBuilder &builder, Location loc,
   SmallVector<OpFoldResult> sizes = tensor::getMixedSizes(builder, loc, x);
   for (auto [axis, count] : llvm::enumerate(group))
     if (count != 1)
-      sizes[axis] =
-          builder.getIndexAttr(gridExtent(shapeOf(x)[axis], count));
+      sizes[axis] = builder.getIndexAttr(gridExtent(shapeOf(x)[axis], count));
   return sizes;
 }
 
@@ -248,20 +262,32 @@ QuantizeOp::reifyResultShapes(OpBuilder &builder,
   SmallVector<OpFoldResult> grid =
       gridSizes(builder, getLoc(), getX(), getGroup());
   if (getScale()) {
-    bool isRowMajor = getScaleLayout() == ScaleLayout::RowMajor;
     SmallVector<OpFoldResult> scale;
     for (auto [axis, extent] :
-         llvm::enumerate(layoutShape(getGridShape(), getScaleLayout())))
-      // Only rows can be unknown in the other layouts.
-      scale.push_back(ShapedType::isDynamic(extent)
-                          ? grid[isRowMajor ? axis : 0]
-                          : OpFoldResult(builder.getIndexAttr(extent)));
-    if (getScaleLayout() == ScaleLayout::Swizzle128x4 &&
-        isa<Value>(scale[0])) {
+         llvm::enumerate(layoutShape(getGridShape(), getScaleLayout()))) {
+      if (!ShapedType::isDynamic(extent)) {
+        scale.push_back(builder.getIndexAttr(extent));
+        continue;
+      }
+      // Of layouts that take axes apart, only rows can be unknown.
+      switch (getScaleLayout()) {
+      case ScaleLayout::RowMajor:
+        scale.push_back(grid[axis]);
+        break;
+      case ScaleLayout::ColumnMajor:
+        scale.push_back(grid[1 - axis]);
+        break;
+      case ScaleLayout::Packed:
+      case ScaleLayout::Swizzle128x4:
+        scale.push_back(grid[0]);
+        break;
+      }
+    }
+    if (getScaleLayout() == ScaleLayout::Swizzle128x4 && isa<Value>(scale[0])) {
       Value tile = arith::ConstantIndexOp::create(builder, getLoc(), 128);
-      scale[0] = arith::DivUIOp::create(builder, getLoc(),
-                                        cast<Value>(scale[0]), tile)
-                     .getResult();
+      scale[0] =
+          arith::DivUIOp::create(builder, getLoc(), cast<Value>(scale[0]), tile)
+              .getResult();
     }
     reified.push_back(std::move(scale));
   }

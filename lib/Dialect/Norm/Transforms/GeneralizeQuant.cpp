@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Axes that are cut into groups, and those that a layout of the scales takes
-// apart, are split by a reshape around the program. A dim then is a column, over
-// which the largest magnitude is taken, or a row; every layout of the scales is
-// a map of rows.
+// apart, are split by a reshape around the program. A dim then is a column,
+// over which the largest magnitude is taken, or a row; every layout of the
+// scales is a map of rows.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ public:
 
   /// Dims that a group goes over.
   SmallVector<int64_t> columns;
-  /// The map of scales with a layout, and of row-major ones.
+  /// The map of scales with a layout.
   AffineMap getScaleMap(MLIRContext *context, ScaleLayout layout) const;
 
   Value split(RewriterBase &rewriter, DimSizes &sizes, Location loc,
@@ -43,6 +43,12 @@ public:
   }
   Value merge(RewriterBase &rewriter, Location loc, Value tensor,
               RankedTensorType type) const;
+
+  /// The same of what each group has one of, row-major.
+  AffineMap getGridMap(MLIRContext *context) const;
+  RankedTensorType getSplitGridType(RankedTensorType type) const;
+  Value mergeGrid(RewriterBase &rewriter, Location loc, Value tensor,
+                  RankedTensorType type) const;
 
 private:
   void addDim(int64_t extent) {
@@ -66,8 +72,7 @@ GroupSpace::GroupSpace(ArrayRef<int64_t> shape, ArrayRef<int64_t> group,
     grid.emplace_back();
     bool isWhole = count < 0 || count == extent;
     if (!isWhole) {
-      int64_t groups =
-          ShapedType::isDynamic(extent) ? extent : extent / count;
+      int64_t groups = ShapedType::isDynamic(extent) ? extent : extent / count;
       // The parts that a layout takes apart, innermost last.
       SmallVector<int64_t> inner;
       if (layout == ScaleLayout::Swizzle128x4 && axis == 0)
@@ -123,6 +128,42 @@ AffineMap GroupSpace::getScaleMap(MLIRContext *context,
   return AffineMap::get(extents.size(), 0, exprs, context);
 }
 
+AffineMap GroupSpace::getGridMap(MLIRContext *context) const {
+  SmallVector<AffineExpr> exprs;
+  for (ArrayRef<int64_t> parts : grid) {
+    if (parts.empty())
+      exprs.push_back(getAffineConstantExpr(0, context));
+    for (int64_t dim : parts)
+      exprs.push_back(getAffineDimExpr(dim, context));
+  }
+  return AffineMap::get(extents.size(), 0, exprs, context);
+}
+
+RankedTensorType GroupSpace::getSplitGridType(RankedTensorType type) const {
+  SmallVector<int64_t> shape;
+  for (ArrayRef<int64_t> parts : grid) {
+    if (parts.empty())
+      shape.push_back(1);
+    for (int64_t dim : parts)
+      shape.push_back(extents[dim]);
+  }
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+Value GroupSpace::mergeGrid(RewriterBase &rewriter, Location loc, Value tensor,
+                            RankedTensorType type) const {
+  SmallVector<ReassociationIndices> parts;
+  int64_t next = 0;
+  for (ArrayRef<int64_t> dims : grid) {
+    parts.emplace_back();
+    for (size_t part = 0; part != std::max<size_t>(dims.size(), 1); ++part)
+      parts.back().push_back(next++);
+  }
+  if (next == type.getRank())
+    return tensor;
+  return tensor::CollapseShapeOp::create(rewriter, loc, type, tensor, parts);
+}
+
 Value GroupSpace::split(RewriterBase &rewriter, DimSizes &sizes, Location loc,
                         Value tensor) const {
   auto type = cast<RankedTensorType>(tensor.getType());
@@ -169,7 +210,10 @@ static double largestCode(Type code) {
 }
 
 /// The code that is nearest to `value`, ties to even.
-static Value emitCode(NamedBody &body, Value value, Type code) {
+static Value emitCode(NamedBody &body, QuantizeOp op, Value value) {
+  Type code = getElementTypeOrSelf(op.getQ().getType());
+  if (!op.getSaturate())
+    return body.emit<arith::TruncFOp>(code, value);
   // A comparison that a NaN passes, as NaN.
   auto clamp = [&](double least, double most) {
     value = body.emit<arith::MaximumFOp>(value, body.constant(least));
@@ -180,10 +224,9 @@ static Value emitCode(NamedBody &body, Value value, Type code) {
     clamp(-most, most);
     // A format without NaN has zero for it.
     if (isa<Float4E2M1FNType>(code)) {
-      Value isNumber = body.emit<arith::CmpFOp>(arith::CmpFPredicate::ORD,
-                                                value, value);
-      value =
-          body.emit<arith::SelectOp>(isNumber, value, body.constant(0.0));
+      Value isNumber =
+          body.emit<arith::CmpFOp>(arith::CmpFPredicate::ORD, value, value);
+      value = body.emit<arith::SelectOp>(isNumber, value, body.constant(0.0));
     }
     return body.emit<arith::TruncFOp>(code, value);
   }
@@ -201,14 +244,13 @@ static Value emitCode(NamedBody &body, Value value, Type code) {
 // Scales
 //===----------------------------------------------------------------------===//
 
-/// value / divisor, exactly rounded, for normal quotients and the divisors 3 * 2^n,
-/// 7 * 2^n and 127: one step of Markstein's correction of the product with the
-/// rounded inverse. (P. Markstein, IA-64 and Elementary Functions, 2000.)
+/// value / divisor, exactly rounded, for normal quotients and the divisors 3 *
+/// 2^n, 7 * 2^n and 127: one step of Markstein's correction of the product with
+/// the rounded inverse. (P. Markstein, IA-64 and Elementary Functions, 2000.)
 static Value emitQuotient(NamedBody &body, Value value, double divisor) {
   Value inverse = body.constant(1.0 / divisor);
   Value quotient = body.emit<arith::MulFOp>(value, inverse);
-  Value rest =
-      body.emit<math::FmaOp>(quotient, body.constant(-divisor), value);
+  Value rest = body.emit<math::FmaOp>(quotient, body.constant(-divisor), value);
   return body.emit<math::FmaOp>(rest, inverse, quotient);
 }
 
@@ -219,13 +261,46 @@ struct Scale {
 };
 } // namespace
 
-static Value emitInverse(NamedBody &body, Value scale) {
-  return body.emit<arith::DivFOp>(body.constant(1.0), scale);
+static APFloat largestFloat() {
+  return APFloat::getLargest(APFloat::IEEEsingle());
+}
+
+/// 1 / scale; of a scale that may be small, at most the largest finite number,
+/// with which zero is zero.
+static Value emitInverse(NamedBody &body, Value scale, bool mayBeSmall) {
+  Value inverse = body.emit<arith::DivFOp>(body.constant(1.0), scale);
+  if (mayBeSmall)
+    inverse =
+        body.emit<arith::MinimumFOp>(inverse, body.constant(largestFloat()));
+  return inverse;
+}
+
+/// A number within bounds. A NaN is one for its group, or is left out.
+static Value emitAtLeast(NamedBody &body, QuantizeOp op, Value value,
+                         double least) {
+  if (op.getNan() == NaNScope::Group)
+    return body.emit<arith::MaximumFOp>(value, body.constant(least));
+  return body.emit<arith::MaxNumFOp>(value, body.constant(least));
+}
+
+static Value emitAtMost(NamedBody &body, QuantizeOp op, Value value,
+                        const APFloat &most) {
+  if (op.getNan() == NaNScope::Group)
+    return body.emit<arith::MinimumFOp>(value, body.constant(most));
+  return body.emit<arith::MinNumFOp>(value, body.constant(most));
+}
+
+/// A magnitude as it is taken on, finite and not negative.
+static Value emitFinite(NamedBody &body, QuantizeOp op, Value value) {
+  return emitAtMost(body, op, emitAtLeast(body, op, value, 0.0),
+                    largestFloat());
 }
 
 /// A power of two, stored as its biased exponent.
 static Scale emitPowerOfTwo(NamedBody &body, QuantizeOp op, Value amax,
-                            double largest, Type stored) {
+                            Value tensorScale) {
+  Type stored = getElementTypeOrSelf(op.getScale().getType());
+  double largest = largestCode(getElementTypeOrSelf(op.getQ().getType()));
   Type i32 = body.getI32Type();
   auto number = [&](int64_t value) { return body.constant(value, i32); };
   int64_t field = 23;
@@ -244,11 +319,23 @@ static Scale emitPowerOfTwo(NamedBody &body, QuantizeOp op, Value amax,
   }
   int64_t least = std::ilogb(op.getLeastScale()) + 127;
   exponent = body.emit<arith::MaxSIOp>(exponent, number(least));
-  Value inverse = body.emit<arith::SubIOp>(number(254), exponent);
-  inverse = body.emit<arith::ShLIOp>(inverse, number(field));
+  // The bits of the scale, or of its inverse.
+  Value bits =
+      tensorScale ? exponent : body.emit<arith::SubIOp>(number(254), exponent);
+  bits = body.emit<arith::ShLIOp>(bits, number(field));
+  Value inverse = body.emit<arith::BitcastOp>(body.getF32Type(), bits);
+  if (tensorScale) {
+    Value scale = body.emit<arith::MulFOp>(inverse, tensorScale);
+    inverse = emitInverse(body, scale, /*mayBeSmall=*/true);
+  }
+  if (op.getNan() == NaNScope::Group) {
+    Value isNumber =
+        body.emit<arith::CmpFOp>(arith::CmpFPredicate::ORD, amax, amax);
+    exponent = body.emit<arith::SelectOp>(isNumber, exponent, number(255));
+    inverse = body.emit<arith::SelectOp>(isNumber, inverse, amax);
+  }
   Value code = body.emit<arith::TruncIOp>(body.getI8Type(), exponent);
-  return {body.emit<arith::BitcastOp>(stored, code),
-          body.emit<arith::BitcastOp>(body.getF32Type(), inverse)};
+  return {body.emit<arith::BitcastOp>(stored, code), inverse};
 }
 
 static Scale emitScale(NamedBody &body, QuantizeOp op, Value amax,
@@ -256,36 +343,34 @@ static Scale emitScale(NamedBody &body, QuantizeOp op, Value amax,
   Type stored = getElementTypeOrSelf(op.getScale().getType());
   double largest = largestCode(getElementTypeOrSelf(op.getQ().getType()));
   if (tensorScale)
-    amax = body.emit<arith::DivFOp>(amax, tensorScale);
-  if (isa<Float8E8M0FNUType>(stored)) {
-    Scale scale = emitPowerOfTwo(body, op, amax, largest, stored);
-    if (tensorScale)
-      scale.inverse = body.emit<arith::DivFOp>(scale.inverse, tensorScale);
-    return scale;
-  }
+    amax = emitFinite(body, op, body.emit<arith::DivFOp>(amax, tensorScale));
+  if (isa<Float8E8M0FNUType>(stored))
+    return emitPowerOfTwo(body, op, amax, tensorScale);
   Value scale = emitQuotient(body, amax, largest);
-  scale =
-      body.emit<arith::MaxNumFOp>(scale, body.constant(op.getLeastScale()));
+  scale = emitAtLeast(body, op, scale, op.getLeastScale());
   Value kept = scale;
   if (!stored.isF32()) {
-    scale = body.emit<arith::MinNumFOp>(scale,
-                                        body.constant(largestCode(stored)));
+    scale = emitAtMost(body, op, scale,
+                       APFloat(static_cast<float>(largestCode(stored))));
     kept = body.emit<arith::TruncFOp>(stored, scale);
     scale = body.emit<arith::ExtFOp>(body.getF32Type(), kept);
   }
   if (tensorScale)
     scale = body.emit<arith::MulFOp>(scale, tensorScale);
-  return {kept, emitInverse(body, scale)};
+  return {kept, emitInverse(body, scale, bool(tensorScale))};
+}
+
+static ReduceKind largestKind(QuantizeOp op) {
+  return op.getNan() == NaNScope::Group ? ReduceKind::Max : ReduceKind::MaxNum;
 }
 
 /// The largest magnitude of a group, finite; 0 where there is none.
-static Value emitAmax(NamedBody &body, Value x, bool hasColumns) {
+static Value emitAmax(NamedBody &body, QuantizeOp op, Value x,
+                      bool hasColumns) {
   Value amax = body.emit<math::AbsFOp>(x);
   if (hasColumns)
-    amax = body.reduce(ReduceKind::MaxNum, amax);
-  amax = body.emit<arith::MaxNumFOp>(amax, body.constant(0.0));
-  return body.emit<arith::MinNumFOp>(
-      amax, body.constant(APFloat::getLargest(APFloat::IEEEsingle())));
+    amax = body.reduce(largestKind(op), amax);
+  return emitFinite(body, op, amax);
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,8 +384,8 @@ static std::optional<unsigned> addScale(NamedBody &body, Value scale,
     return std::nullopt;
   bool isOne = cast<RankedTensorType>(scale.getType()).getRank() == 0;
   return body.addInput(
-      scale, isOne ? AffineMap::get(map.getNumDims(), 0, map.getContext())
-                   : map);
+      scale,
+      isOne ? AffineMap::get(map.getNumDims(), 0, map.getContext()) : map);
 }
 
 /// Names of dims only, where nothing is reduced.
@@ -345,11 +430,11 @@ static Value findRowAmax(RewriterBase &rewriter, DimSizes &sizes,
   for (unsigned dim : body.getRowDims())
     exprs.push_back(rewriter.getAffineDimExpr(dim));
   exprs.push_back(rewriter.getAffineConstantExpr(0));
-  body.addOutput(rowAmaxType(op), AffineMap::get(exprs.size(), 0, exprs,
-                                                 rewriter.getContext()));
+  body.addOutput(rowAmaxType(op),
+                 AffineMap::get(exprs.size(), 0, exprs, rewriter.getContext()));
   body.begin();
-  return body.finish(emitAmax(body, body.readX(), /*hasColumns=*/true), "amax")
-      .front();
+  Value amax = emitAmax(body, op, body.readX(), /*hasColumns=*/true);
+  return body.finish(amax, "amax").front();
 }
 
 /// The results that groups have: scales and largest magnitudes.
@@ -371,9 +456,9 @@ static SmallVector<Value> finishGroups(RewriterBase &rewriter, DimSizes &sizes,
   for (Value result : op->getResults().drop_front())
     body.addOutput(cast<RankedTensorType>(result.getType()), map);
   body.begin();
-  Value amax = body.reduce(ReduceKind::MaxNum, body.readX());
+  Value amax = body.reduce(largestKind(op), body.readX());
   // No row has none.
-  amax = body.emit<arith::MaxNumFOp>(amax, body.constant(0.0));
+  amax = emitAtLeast(body, op, amax, 0.0);
   SmallVector<Value> results;
   if (op.getScale())
     results.push_back(
@@ -392,7 +477,8 @@ static void quantizeManyRows(RewriterBase &rewriter, DimSizes &sizes,
     return QuantizeOp::create(rewriter, op.getLoc(), op.getQ().getType(),
                               /*scale=*/Type(), amax, op.getX(), scale,
                               op.getTensorScale(), group, ScaleLayout::RowMajor,
-                              ScaleRounding::Floor, FloatAttr());
+                              ScaleRounding::Floor, FloatAttr(),
+                              op.getSaturate(), op.getNan());
   };
   SmallVector<Value> results;
   QuantizeOp codes;
@@ -425,23 +511,23 @@ void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
   NamedBody body(rewriter, sizes, op, split,
                  needsAmax(op) ? space.columns : lastDim(split));
   AffineMap scaleMap = space.getScaleMap(context, op.getScaleLayout());
-  std::optional<unsigned> given =
-      addScale(body, op.getGivenScale(), scaleMap);
+  std::optional<unsigned> given = addScale(body, op.getGivenScale(), scaleMap);
   std::optional<unsigned> second =
       addScale(body, op.getTensorScale(), scaleMap);
   body.addOutput(space.getSplitType(qType), body.getAllDims());
   if (op.getScale())
     body.addOutput(cast<RankedTensorType>(op.getScale().getType()), scaleMap);
   if (op.getAmax())
-    body.addOutput(cast<RankedTensorType>(op.getAmax().getType()),
-                   space.getScaleMap(context, ScaleLayout::RowMajor));
+    body.addOutput(
+        space.getSplitGridType(cast<RankedTensorType>(op.getAmax().getType())),
+        space.getGridMap(context));
   body.begin();
 
   Value x = body.readX();
   Value tensorScale = second ? body.read(*second) : Value();
   Value amax;
   if (needsAmax(op))
-    amax = emitAmax(body, x, !space.columns.empty());
+    amax = emitAmax(body, op, x, !space.columns.empty());
   Scale scale;
   if (op.getScale()) {
     scale = emitScale(body, op, amax, tensorScale);
@@ -449,17 +535,20 @@ void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
     Value value = body.read(*given);
     if (tensorScale)
       value = body.emit<arith::MulFOp>(value, tensorScale);
-    scale.inverse = emitInverse(body, value);
+    scale.inverse = emitInverse(body, value, /*mayBeSmall=*/true);
   }
-  SmallVector<Value> results{emitCode(
-      body, body.emit<arith::MulFOp>(x, scale.inverse),
-      qType.getElementType())};
+  Value scaled = body.emit<arith::MulFOp>(x, scale.inverse);
+  SmallVector<Value> results{emitCode(body, op, scaled)};
   if (op.getScale())
     results.push_back(scale.stored);
   if (op.getAmax())
     results.push_back(amax);
   results = body.finish(results, "quantize");
   results[0] = space.merge(rewriter, loc, results[0], qType);
+  if (op.getAmax())
+    results.back() =
+        space.mergeGrid(rewriter, loc, results.back(),
+                        cast<RankedTensorType>(op.getAmax().getType()));
   rewriter.replaceOp(op, results);
 }
 
@@ -471,10 +560,8 @@ void norm::generalizeNorm(RewriterBase &rewriter, DimSizes &sizes,
                    op.getGroup(), op.getScaleLayout());
   Value split = space.split(rewriter, sizes, loc, op.getQ());
   NamedBody body(rewriter, sizes, op, split, lastDim(split));
-  AffineMap scaleMap =
-      space.getScaleMap(op.getContext(), op.getScaleLayout());
-  std::optional<unsigned> given =
-      addScale(body, op.getGivenScale(), scaleMap);
+  AffineMap scaleMap = space.getScaleMap(op.getContext(), op.getScaleLayout());
+  std::optional<unsigned> given = addScale(body, op.getGivenScale(), scaleMap);
   std::optional<unsigned> second =
       addScale(body, op.getTensorScale(), scaleMap);
   body.addOutput(space.getSplitType(yType), body.getAllDims());

@@ -63,6 +63,14 @@ def Norm_ScaleRoundingAttr : I32EnumAttr<"ScaleRounding",
   let cppNamespace = "::mlir::norm";
 }
 
+// How far a NaN spreads in what is quantized.
+def Norm_NaNScopeAttr : I32EnumAttr<"NaNScope",
+    "what a NaN among quantized elements spoils", [
+    I32EnumAttrCase<"Element", 0, "element">,
+    I32EnumAttrCase<"Group", 1, "group">]> {
+  let cppNamespace = "::mlir::norm";
+}
+
 def Norm_ResidencyAttr : I32EnumAttr<"Residency",
     "where a streamed input stays between two phases", [
     I32EnumAttrCase<"Registers", 0, "registers">,

@@ -14,6 +14,7 @@
 
 include "norm/Dialect/Norm/IR/NormNamedOps.td"
 
+// The types of operands and results enforce [QTYPE-C1].
 def Norm_CodeTensor : RankedTensorOf<[F8E4M3FN, F8E5M2, F4E2M1FN, I8]>;
 def Norm_GroupScaleTensor : RankedTensorOf<[F32, F8E8M0FNU, F8E4M3FN]>;
 
@@ -28,7 +29,7 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments,
     57344 for f8E5M2, 6 for f4E2M1FN, 127 for i8), for each group:
 
         amax  = min(max(|x|), largest finite number), NaN left out
-        scale = round(max(amax / Q / tensor_scale, min_scale))
+        scale = round(max(amax / tensor_scale / Q, min_scale))
         q     = round(clamp(x * (1 / (scale * tensor_scale))))
 
     `scale` is returned, in an element type that says how it is rounded: f32
@@ -46,9 +47,17 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments,
     records it.
 
     Codes are rounded to nearest even, and clamped to what the code type holds
-    ([-128, 127] for i8) before that; an infinity becomes the largest code of
-    its sign. NaN is the code type's NaN or, where it has none, zero. `x` is quantized as its type has it: who wants the
-    unrounded value quantized gives the f32 result of the norm.
+    ([-128, 127] for i8) before that: an infinity becomes the largest code of
+    its sign. With `saturate = false` an 8-bit float isn't clamped, and what is
+    beyond the largest becomes what `arith.truncf` makes of it: NaN, or an
+    infinity in f8E5M2.
+
+    A NaN becomes the code type's NaN or, where it has none, zero; `amax` leaves
+    it out. With `nan = group` it is a part of the largest magnitude as well:
+    `amax`, a computed scale and with it all values of the group are NaN.
+
+    `x` is quantized as its type has it: who wants the unrounded value quantized
+    gives the f32 result of the norm.
 
     `scale_layout` says where the scale of row `m` and group `k` of a matrix of
     R rows and K groups in each is; `x` of more axes than two takes `row_major`.
@@ -76,7 +85,10 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments,
         "::mlir::norm::ScaleLayout::RowMajor">:$scale_layout,
     DefaultValuedAttr<Norm_ScaleRoundingAttr,
         "::mlir::norm::ScaleRounding::Floor">:$scale_rounding,
-    OptionalAttr<F64Attr>:$min_scale);
+    OptionalAttr<F64Attr>:$min_scale,
+    DefaultValuedAttr<BoolAttr, "true">:$saturate,
+    DefaultValuedAttr<Norm_NaNScopeAttr,
+        "::mlir::norm::NaNScope::Element">:$nan);
   let results = (outs Norm_CodeTensor:$q,
     Optional<Norm_GroupScaleTensor>:$scale, Optional<Norm_StatTensor>:$amax);
   let extraClassDeclaration = [{
@@ -91,8 +103,8 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments,
 def Norm_DequantizeOp : Norm_NamedOp<"dequantize"> {
   let summary = "the values that codes and scales stand for";
   let description = [{
-    `y = q * (scale * tensor_scale)`, with `scale` that of the element's group;
-    f32, rounded once to the element type of `y`. `group`, `scale_layout` and
+    `y = q * (scale * tensor_scale)`, with `scale` that of the element's group, in
+    f32 (f64 where `y` is that), rounded once more to the element type of `y`. `group`, `scale_layout` and
     `tensor_scale` are those of `norm.quantize`.
 
     Example:
