@@ -1,0 +1,27 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// fp8 codes with a scale for each row, residual sum and RMSNorm.
+//
+// Group: Quantized inputs
+// Data: --arg 0=random:37x4096 --arg
+//   1=random:37x1:dist=uniform:low=0.01:high=0.02
+//
+//===----------------------------------------------------------------------===//
+
+func.func @dequantize_row_add_rms_norm(%q: tensor<?x4096xf8E4M3FN>,
+                                       %scale: tensor<?x1xf32>,
+                                       %residual: tensor<?x4096xbf16>,
+                                       %w: tensor<4096xbf16>)
+    -> (tensor<?x4096xbf16>, tensor<?x4096xbf16>) {
+  %x = norm.dequantize %q scale(%scale) group = [1, -1]
+      : tensor<?x4096xf8E4M3FN>, tensor<?x1xf32> -> tensor<?x4096xbf16>
+  %sum = arith.addf %x, %residual : tensor<?x4096xbf16>
+  %y = norm.rms_norm %sum scale(%w) axes = [1] eps = 1.0e-6
+      : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
+  return %y, %sum : tensor<?x4096xbf16>, tensor<?x4096xbf16>
+}

@@ -1,0 +1,24 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// RMSNorm, and int8 codes with a scale for 64 neighbouring columns.
+//
+// Group: Quantized results
+// One kernel: vLLM rms_norm_per_block_quant to int8 with group size 64
+// Data: --arg 0=random:37x4096
+//
+//===----------------------------------------------------------------------===//
+
+func.func @rms_norm_int8_1x64(%x: tensor<?x4096xbf16>, %w: tensor<4096xbf16>)
+    -> (tensor<?x4096xi8>, tensor<?x64xf32>) {
+  %y = norm.rms_norm %x scale(%w) axes = [1] eps = 1.0e-6
+      : tensor<?x4096xbf16>, tensor<4096xbf16> -> tensor<?x4096xbf16>
+  %q, %s = norm.quantize %y group = [1, 64]
+      : tensor<?x4096xbf16>
+        -> tensor<?x4096xi8>, tensor<?x64xf32>
+  return %q, %s : tensor<?x4096xi8>, tensor<?x64xf32>
+}

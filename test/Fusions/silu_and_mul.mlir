@@ -1,0 +1,25 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// SwiGLU: SiLU of the gate times the other half of a projection. The halves are
+// slices of one tensor.
+//
+// Group: Gating
+// One kernel: vLLM silu_and_mul; FlashInfer silu_and_mul; Liger-Kernel
+//   LigerSwiGLUMLP; TransformerEngine nvte_swiglu
+// Data: --arg 0=random:37x11008:pitch=22016 --arg
+//   1=random:37x11008:pitch=22016:offset=11008
+//
+//===----------------------------------------------------------------------===//
+
+func.func @silu_and_mul(%gate: tensor<?x11008xbf16>,
+                        %up: tensor<?x11008xbf16>)
+    -> tensor<?x11008xbf16> {
+  %s = norm.silu %gate : tensor<?x11008xbf16>
+  %y = arith.mulf %s, %up : tensor<?x11008xbf16>
+  return %y : tensor<?x11008xbf16>
+}
