@@ -8,8 +8,7 @@
 // The bias of the projection before, residual sum and RMSNorm.
 //
 // Group: Residual and norm
-// One kernel: TensorRT-LLM RESIDUAL_RMS_NORM with a bias; QuACK rmsnorm with
-//   bias and residual
+// One kernel: TensorRT-LLM RESIDUAL_RMS_NORM with a bias
 // Data: --arg 0=random:37x4096
 //
 //===----------------------------------------------------------------------===//

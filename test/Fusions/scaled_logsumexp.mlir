@@ -8,7 +8,7 @@
 // Scaled logits, reduced to the logarithm of their sum of exponentials.
 //
 // Group: Softmax
-// One kernel: FlashAttention softmax_lse (within attention)
+// Several kernels: PyTorch, scaled logits and logsumexp
 // Data: --arg 0=random:7x32000
 //
 //===----------------------------------------------------------------------===//

@@ -8,7 +8,7 @@
 // Logits capped by c * tanh(x / c) before a causal softmax.
 //
 // Group: Softmax
-// One kernel: FlashInfer logits_soft_cap (within attention)
+// Several kernels: Gemma 2 eager attention in Transformers
 // Data: --arg 0=random:3x511x511:std=20
 //
 //===----------------------------------------------------------------------===//

@@ -9,12 +9,12 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Fusions
 
 {count} combinations of norms, softmaxes and activations with what stands before and
-after them. {shipped} of them are kernels written by hand in at least one library;
-the others take several kernels there. Here each is a function of a few lines in
-`test/Fusions`, which becomes one kernel. `test/Numerics/fusions.py` runs them and
-writes this document; the test `fusions.test` runs one in 6 of them and compares what
-happens with what stands here. The names of libraries are those of functions, classes
-or enumerators in their source.
+after them. {shipped} of them are one kernel in at least one library; the others take
+several kernels there, or are in none of those that were looked at. Here each is a
+function of a few lines in `test/Fusions`, which becomes one kernel.
+`test/Numerics/fusions.py` runs them and writes this document; the test `fusions.test`
+runs one in 6 of them and compares what happens with what stands here. The names of
+libraries are those of functions, classes or enumerators in their source.
 
 | column | meaning |
 |---|---|
@@ -23,7 +23,7 @@ or enumerators in their source.
 | per element | The part of those bytes that grows with the rows (of static shapes: all), by elements of the largest argument |
 | host | Every element of every result is within its bound of the float64 reference ([Numerics.md](Numerics.md#bounds)). The number is the largest error in units of the last place of the result's type, at the expected value. |
 | emulated | = : sm_90 emulated; within its bounds, with the bits of the host, launches and bytes as said above |
-| H200 | = : within its bounds, with the bits of the host, one launch. –: not run, as {not_run} |
+| H200 | = : within its bounds, with the bits of the host, one launch.{not_run} |
 
 Loads once means: fewer bytes in all than twice the distinct ones. Threads that lie
 beyond the end of a row, and rows beyond the last one of a CTA, load what another
@@ -62,15 +62,19 @@ def row(program, columns):
     return f"| {' | '.join(cells(program, columns))} |"
 
 
+def head(programs, columns):
+    return HEAD.format(
+        count=len(programs),
+        shipped=sum(bool(p.fields["One kernel"]) for p in programs),
+        not_run="" if "cuda" in columns else
+        " –: not run; there was no GPU where this document was written")
+
+
 def render(programs, columns):
     groups = {}
     for program in programs:
         groups.setdefault(program.fields["Group"], []).append(program)
-    parts = [HEAD.format(
-        count=len(programs),
-        shipped=sum(bool(p.fields["One kernel"]) for p in programs),
-        not_run="none is" if "cuda" in columns else
-        "there was no GPU where this document was written")]
+    parts = [head(programs, columns)]
     for group in sorted(groups, key=order_of):
         parts.append(f"\n## {group}\n\n| combination | shipped by hand as | launches "
                      "| bytes | per element | host | emulated | H200 |\n"
@@ -98,6 +102,8 @@ def differences(text, programs, chosen, columns):
             lines[parts[0][1:parts[0].index("]")]] = parts
     different = [f"{name}: expects no program but got one in the document"
                  for name in lines.keys() - {p.name for p in programs}]
+    if text.split(";")[0] != head(programs, columns).split(";")[0]:
+        different.append("head: expects other numbers of combinations")
     different += [f"{p.name}: expects a row but got none"
                   for p in programs if p.name not in lines]
     for program in chosen:
