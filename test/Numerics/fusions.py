@@ -143,7 +143,8 @@ class Runner:
 
 def run_all(tool, device, programs):
     """What was found by the name of the program."""
-    threads = 1 if device.startswith("cuda") else os.cpu_count()
+    # Most of the time goes into the compiler and the reference.
+    threads = min(os.cpu_count(), 8)
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(tool, device, folder)
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
