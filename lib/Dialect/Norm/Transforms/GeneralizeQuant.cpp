@@ -24,6 +24,12 @@ using namespace mlir::norm;
 // Splitting axes
 //===----------------------------------------------------------------------===//
 
+/// Whether a group goes over all of an axis. An axis of a single element has a
+/// group for each, so that nothing is reduced along it but by who else does.
+static bool isWholeAxis(int64_t extent, int64_t count) {
+  return extent != 1 && (count < 0 || count == extent);
+}
+
 namespace {
 /// The axes of a quantized tensor, each as one or more dims.
 class GroupSpace {
@@ -58,7 +64,7 @@ private:
 
   SmallVector<int64_t> extents;
   SmallVector<ReassociationIndices> axes;
-  /// Of each axis, the dims that tell its groups apart.
+  /// Of each axis, the dims that tell its groups apart; -1 for one of extent 1.
   SmallVector<SmallVector<int64_t>> grid;
 };
 } // namespace
@@ -70,9 +76,11 @@ GroupSpace::GroupSpace(ArrayRef<int64_t> shape, ArrayRef<int64_t> group,
   for (auto [axis, extent, count] : llvm::enumerate(shape, group)) {
     axes.emplace_back();
     grid.emplace_back();
-    bool isWhole = count < 0 || count == extent;
+    bool isWhole = isWholeAxis(extent, count);
     if (!isWhole) {
-      int64_t groups = ShapedType::isDynamic(extent) ? extent : extent / count;
+      int64_t groups = ShapedType::isDynamic(extent) || extent == 1
+                           ? extent
+                           : extent / count;
       // The parts that a layout takes apart, innermost last.
       SmallVector<int64_t> inner;
       if (layout == ScaleLayout::Swizzle128x4 && axis == 0)
@@ -83,12 +91,14 @@ GroupSpace::GroupSpace(ArrayRef<int64_t> shape, ArrayRef<int64_t> group,
         if (!ShapedType::isDynamic(groups))
           groups /= part;
       inner.insert(inner.begin(), groups);
-      for (int64_t part : inner) {
-        grid.back().push_back(extents.size());
-        addDim(part);
+      for (auto [number, part] : llvm::enumerate(inner)) {
+        bool isOne = part == 1 && number + 1 != inner.size();
+        grid.back().push_back(isOne ? -1 : extents.size());
+        if (!isOne)
+          addDim(part);
       }
     }
-    if (isWhole || count > 1) {
+    if (isWhole || (count > 1 && extent != 1)) {
       columns.push_back(extents.size());
       addDim(isWhole ? extent : count);
     }
@@ -99,9 +109,9 @@ AffineMap GroupSpace::getScaleMap(MLIRContext *context,
                                   ScaleLayout layout) const {
   SmallVector<AffineExpr> exprs;
   auto add = [&](size_t axis, size_t part) {
-    exprs.push_back(part < grid[axis].size()
-                        ? getAffineDimExpr(grid[axis][part], context)
-                        : getAffineConstantExpr(0, context));
+    bool isDim = part < grid[axis].size() && grid[axis][part] >= 0;
+    exprs.push_back(isDim ? getAffineDimExpr(grid[axis][part], context)
+                          : getAffineConstantExpr(0, context));
   };
   switch (layout) {
   case ScaleLayout::RowMajor:
@@ -131,21 +141,21 @@ AffineMap GroupSpace::getScaleMap(MLIRContext *context,
 AffineMap GroupSpace::getGridMap(MLIRContext *context) const {
   SmallVector<AffineExpr> exprs;
   for (ArrayRef<int64_t> parts : grid) {
-    if (parts.empty())
-      exprs.push_back(getAffineConstantExpr(0, context));
+    size_t first = exprs.size();
     for (int64_t dim : parts)
-      exprs.push_back(getAffineDimExpr(dim, context));
+      if (dim >= 0)
+        exprs.push_back(getAffineDimExpr(dim, context));
+    if (exprs.size() == first)
+      exprs.push_back(getAffineConstantExpr(0, context));
   }
   return AffineMap::get(extents.size(), 0, exprs, context);
 }
 
 RankedTensorType GroupSpace::getSplitGridType(RankedTensorType type) const {
   SmallVector<int64_t> shape;
-  for (ArrayRef<int64_t> parts : grid) {
-    if (parts.empty())
-      shape.push_back(1);
-    for (int64_t dim : parts)
-      shape.push_back(extents[dim]);
+  for (AffineExpr expr : getGridMap(type.getContext()).getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    shape.push_back(dim ? extents[dim.getPosition()] : 1);
   }
   return RankedTensorType::get(shape, type.getElementType());
 }
@@ -155,8 +165,9 @@ Value GroupSpace::mergeGrid(RewriterBase &rewriter, Location loc, Value tensor,
   SmallVector<ReassociationIndices> parts;
   int64_t next = 0;
   for (ArrayRef<int64_t> dims : grid) {
+    int64_t count = llvm::count_if(dims, [](int64_t dim) { return dim >= 0; });
     parts.emplace_back();
-    for (size_t part = 0; part != std::max<size_t>(dims.size(), 1); ++part)
+    for (int64_t part = 0; part != std::max<int64_t>(count, 1); ++part)
       parts.back().push_back(next++);
   }
   if (next == type.getRank())
@@ -402,10 +413,10 @@ static bool hasManyRows(QuantizeOp op) {
       cast<RankedTensorType>(op.getX().getType()).getShape();
   bool isOfRows = false;
   for (auto [axis, extent, count] : llvm::enumerate(shape, op.getGroup())) {
-    bool isWhole = count < 0 || count == extent;
-    if (!isWhole && (count != 1 || axis + 1 == shape.size()))
+    bool isWhole = isWholeAxis(extent, count);
+    if (!isWhole && extent != 1 && (count != 1 || axis + 1 == shape.size()))
       return false;
-    isOfRows |= isWhole && extent != 1 && axis + 1 != shape.size();
+    isOfRows |= isWhole && axis + 1 != shape.size();
   }
   bool isGivenByGroup =
       op.getGivenScale() &&
