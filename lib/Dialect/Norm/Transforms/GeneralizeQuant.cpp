@@ -406,23 +406,30 @@ static SmallVector<int64_t> lastDim(Value x) {
 
 static bool needsAmax(QuantizeOp op) { return op.getScale() || op.getAmax(); }
 
-/// Whether groups hold several rows whole: the largest magnitude of each row is
-/// found first, which a norm can do on its way, and then that of all rows.
+/// Whether groups hold several rows whole and may be large: the largest
+/// magnitude of each row is found first, which a norm can do on its way, and
+/// then that of all rows. One of a few elements is walked as one row.
 static bool hasManyRows(QuantizeOp op) {
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(op.getX().getType()).getShape();
+  constexpr int64_t mostInRow = 1 << 15;
   bool isOfRows = false;
+  int64_t elements = 1;
   for (auto [axis, extent, count] : llvm::enumerate(shape, op.getGroup())) {
     bool isWhole = isWholeAxis(extent, count);
     if (!isWhole && extent != 1 && (count != 1 || axis + 1 == shape.size()))
       return false;
     isOfRows |= isWhole && axis + 1 != shape.size();
+    if (isWhole)
+      elements = ShapedType::isDynamic(extent) || elements > mostInRow
+                     ? mostInRow + 1
+                     : elements * extent;
   }
   bool isGivenByGroup =
       op.getGivenScale() &&
       cast<RankedTensorType>(op.getGivenScale().getType()).getRank() != 0;
-  return isOfRows && op.getScaleLayout() == ScaleLayout::RowMajor &&
-         !isGivenByGroup;
+  return isOfRows && elements > mostInRow &&
+         op.getScaleLayout() == ScaleLayout::RowMajor && !isGivenByGroup;
 }
 
 static RankedTensorType rowAmaxType(QuantizeOp op) {
