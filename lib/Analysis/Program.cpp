@@ -7,6 +7,7 @@
 
 #include "norm/Analysis/Program.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -473,8 +474,11 @@ unsigned Program::countOps(Value value, llvm::DenseSet<Value> &seen) const {
 llvm::SetVector<Value> Program::valuesToHold(unsigned phase) const {
   if (phase == 0)
     return valuesToHoldFromFirst();
-  // A few ops cost less than the registers; an exponential costs more.
-  constexpr unsigned cheap = 8;
+  // A few ops cost less than the registers where a thread has many columns; an
+  // exponential costs more. Short rows leave registers.
+  constexpr int64_t shortRow = 8192;
+  bool isShort = columns >= 0 && columns <= shortRow;
+  const unsigned cheap = isShort ? 1 : 8;
   llvm::SetVector<Value> held;
   for (Operation &inner : op->getRegion(0).front()) {
     if (isa<ReduceOp, YieldOp>(inner) || inner.getNumResults() == 0 ||
@@ -484,6 +488,11 @@ llvm::SetVector<Value> Program::valuesToHold(unsigned phase) const {
       if (!operand.getDefiningOp() || !variesOnColumns(operand) ||
           ready.lookup(operand) != phase)
         continue;
+      // What was narrow before is kept so.
+      if (auto extension = operand.getDefiningOp<arith::ExtFOp>();
+          extension && extension.getIn().getDefiningOp() &&
+          ready.lookup(extension.getIn()) == phase)
+        operand = extension.getIn();
       llvm::DenseSet<Value> seen;
       for (Value first : valuesToHoldFromFirst())
         seen.insert(first);

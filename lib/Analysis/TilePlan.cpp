@@ -132,7 +132,7 @@ static int64_t exchangeBytesAcross(const Schedule &s,
                                    const ProgramFacts &facts) {
   // Each thread's states, then those of the slices.
   int64_t block = s.threads * s.rowsPerCta / s.vector;
-  return (s.threads * s.rowsPerCta +
+  return (storedLanes(s.threads) * s.rowsPerCta +
           std::max(block, s.rowsPerCta / facts.inner)) *
          facts.stateBytes;
 }

@@ -12,16 +12,21 @@
 
 // CHECK-LABEL: gpu.func @one_slice_0(
 // CHECK-SAME:      %{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %[[ROWS:.*]]: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr<1>)
-// CHECK-SAME:      workgroup(%[[LANES:.*]] : memref<1024xf32, {{.*}}>, %[[GROUPS:.*]] : memref<64xf32, {{.*}}>)
+// CHECK-SAME:      workgroup(%[[LANES:.*]] : memref<512xf32, {{.*}}>, %[[GROUPS:.*]] : memref<64xf32, {{.*}}>)
 // CHECK-SAME:      known_block_size = array<i32: 256, 1, 1>
 // CHECK:         %[[VALID:.*]] = arith.cmpi slt, %{{.*}}, %[[ROWS]] : i64
 // CHECK:         scf.for
 // CHECK-COUNT-4:   llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
 // CHECK-NOT:     norm_tile
-// CHECK-COUNT-4: memref.store %{{.*}}, %[[LANES]]
+// The upper lanes store, the lower ones halve.
+// CHECK:         scf.if
+// CHECK-COUNT-4:   memref.store %{{.*}}, %[[LANES]]
 // CHECK:         gpu.barrier
 // CHECK:         scf.if
-// CHECK-COUNT-16:  memref.load %[[LANES]]
+// CHECK-COUNT-4:   memref.load %[[LANES]]
+// CHECK:         gpu.barrier
+// CHECK:         scf.if
+// CHECK-COUNT-8:   memref.load %[[LANES]]
 // CHECK:           memref.store %{{.*}}, %[[GROUPS]]
 // CHECK:         gpu.barrier
 // CHECK-COUNT-4: memref.load %[[GROUPS]]
@@ -181,7 +186,7 @@ func.func @dynamic(%x: memref<?x64xf32>, %y: memref<?x64xf32>) {
 // which they belong. One thread of it stores what is the row's.
 
 // CHECK-LABEL: gpu.func @inner_0(
-// CHECK-SAME:      workgroup(%[[LANES:.*]] : memref<1280xf32, {{.*}}>, %[[GROUPS:.*]] : memref<8xf32, {{.*}}>)
+// CHECK-SAME:      workgroup(%[[LANES:.*]] : memref<640xf32, {{.*}}>, %[[GROUPS:.*]] : memref<8xf32, {{.*}}>)
 // CHECK:         gpu.barrier
 // CHECK-COUNT-16: memref.load %[[LANES]]
 // CHECK:         memref.store %{{.*}}, %[[LANES]]

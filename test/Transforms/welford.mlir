@@ -8,6 +8,9 @@
 // RUN: norm-opt %s --norm-rewrite-welford=online-from=0 | FileCheck %s
 // RUN: norm-opt %s --norm-rewrite-welford=online-from=9 | FileCheck %s --check-prefix=SHORT
 
+// Across memory both moments are found at once. (The order says that these
+// programs are.)
+
 // Rows of 8 columns are short of 9.
 // SHORT-NOT: max_expsum %
 
@@ -22,7 +25,8 @@ func.func @welford(%x: tensor<?x8xbf16>, %y0: tensor<?x8xf32>)
   // CHECK-NEXT: %[[Y:.*]] = arith.divf %[[CENTRED]], %[[VAR]] : f32
   // CHECK-NEXT: norm.yield %[[Y]] : f32
   %y = norm.generic (row, col) ins(%a = %x[row, col] : tensor<?x8xbf16>)
-      outs(%o = %y0[row, col] : tensor<?x8xf32>) {
+      outs(%o = %y0[row, col] : tensor<?x8xf32>)
+      attributes {order = #norm.order<leaf = 4, lanes = 32, inner = 1>} {
     %f = arith.extf %a : bf16 to f32
     %n = norm.extent col : f32
     %sum = norm.reduce add %f over [col] : f32
@@ -46,7 +50,8 @@ func.func @forms(%x: tensor<?x4x8xf64>, %y0: tensor<?xf64>) -> tensor<?xf64> {
   // CHECK-NEXT: norm.yield %[[Y]] : f64
   %y = norm.generic (row, col, col1)
       ins(%a = %x[row, col, col1] : tensor<?x4x8xf64>)
-      outs(%o = %y0[row] : tensor<?xf64>) {
+      outs(%o = %y0[row] : tensor<?xf64>)
+      attributes {order = #norm.order<leaf = 4, lanes = 32, inner = 1>} {
     %n0 = norm.extent col : i64
     %n1 = norm.extent col1 : i64
     %ni = arith.muli %n1, %n0 : i64
@@ -69,7 +74,8 @@ func.func @negated(%x: tensor<?x?xf32>, %y0: tensor<?xf32>) -> tensor<?xf32> {
   // CHECK: norm.reduce welford
   // CHECK-NOT: norm.reduce add
   %y = norm.generic (row, col) ins(%a = %x[row, col] : tensor<?x?xf32>)
-      outs(%o = %y0[row] : tensor<?xf32>) {
+      outs(%o = %y0[row] : tensor<?xf32>)
+      attributes {order = #norm.order<leaf = 4, lanes = 32, inner = 1>} {
     %n = norm.extent col : f32
     %sum = norm.reduce add %a over [col] : f32
     %mean = arith.divf %sum, %n : f32
@@ -108,7 +114,8 @@ func.func @sum_is_used(%x: tensor<?x8xf32>, %y0: tensor<?xf32>)
     -> tensor<?xf32> {
   // CHECK-NOT: welford
   %y = norm.generic (row, col) ins(%a = %x[row, col] : tensor<?x8xf32>)
-      outs(%o = %y0[row] : tensor<?xf32>) {
+      outs(%o = %y0[row] : tensor<?xf32>)
+      attributes {order = #norm.order<leaf = 4, lanes = 32, inner = 1>} {
     %n = norm.extent col : f32
     %sum = norm.reduce add %a over [col] : f32
     %mean = arith.divf %sum, %n : f32
@@ -128,7 +135,8 @@ func.func @other_count(%x: tensor<?x4x8xf32>, %y0: tensor<?xf32>)
     -> tensor<?xf32> {
   // CHECK-NOT: welford
   %y = norm.generic (row, a, b) ins(%v = %x[row, a, b] : tensor<?x4x8xf32>)
-      outs(%o = %y0[row] : tensor<?xf32>) {
+      outs(%o = %y0[row] : tensor<?xf32>)
+      attributes {order = #norm.order<leaf = 4, lanes = 32, inner = 1>} {
     %n = norm.extent b : f32
     %sum = norm.reduce add %v over [a, b] : f32
     %mean = arith.divf %sum, %n : f32
@@ -153,7 +161,8 @@ func.func @other_dims(%x: tensor<?x4x8xf32>, %y0: tensor<?xf32>)
   // CHECK-NOT: welford
   // CHECK-NOT: max_expsum
   %y = norm.generic (row, a, b) ins(%v = %x[row, a, b] : tensor<?x4x8xf32>)
-      outs(%o = %y0[row] : tensor<?xf32>) {
+      outs(%o = %y0[row] : tensor<?xf32>)
+      attributes {order = #norm.order<leaf = 4, lanes = 32, inner = 1>} {
     %n = norm.extent b : f32
     %sum = norm.reduce add %v over [b] : f32
     %mean = arith.divf %sum, %n : f32
@@ -201,4 +210,63 @@ func.func @ordered(%x: tensor<?x8xf32>, %y0: tensor<?xf32>) -> tensor<?xf32> {
     norm.yield %sum : f32
   }
   return %y : tensor<?xf32>
+}
+
+// Along memory rows of 16-bit values are left as they are: their mean is exact
+// enough.
+// CHECK-LABEL: func.func @along_narrow
+func.func @along_narrow(%x: tensor<?x8xbf16>, %y0: tensor<?x8xf32>)
+    -> tensor<?x8xf32> {
+  // CHECK: %[[SUM:.*]] = norm.reduce add
+  // CHECK: %[[MEAN:.*]] = arith.divf %[[SUM]]
+  // CHECK: %[[C:.*]] = arith.subf %{{.*}}, %[[MEAN]]
+  // CHECK: %[[SQ:.*]] = arith.mulf %[[C]], %[[C]]
+  // CHECK: %[[SS:.*]] = norm.reduce add %[[SQ]]
+  // CHECK: arith.divf %[[C]], %[[SS]]
+  %y = norm.generic (row, col) ins(%a = %x[row, col] : tensor<?x8xbf16>)
+      outs(%o = %y0[row, col] : tensor<?x8xf32>) {
+    %f = arith.extf %a : bf16 to f32
+    %n = norm.extent col : f32
+    %sum = norm.reduce add %f over [col] : f32
+    %mean = arith.divf %sum, %n : f32
+    %c = arith.subf %f, %mean : f32
+    %sq = arith.mulf %c, %c : f32
+    %ss = norm.reduce add %sq over [col] : f32
+    %r = arith.divf %c, %ss : f32
+    norm.yield %r : f32
+  }
+  return %y : tensor<?x8xf32>
+}
+
+// What is left of the mean in the deviations of others is taken away, from them,
+// from the sum of their squares and from the mean.
+// CHECK-LABEL: func.func @along
+func.func @along(%x: tensor<?x8xf32>, %y0: tensor<?x8xf32>, %m0: tensor<?xf32>)
+    -> (tensor<?x8xf32>, tensor<?xf32>) {
+  // CHECK: %[[SUM:.*]] = norm.reduce add
+  // CHECK: %[[MEAN:.*]] = arith.divf %[[SUM]], %[[N:.*]] : f32
+  // CHECK: %[[C:.*]] = arith.subf %{{.*}}, %[[MEAN]]
+  // CHECK: %[[REST:.*]] = norm.reduce add %[[C]] over [col] : f32
+  // CHECK: %[[SHIFT:.*]] = arith.divf %[[REST]], %[[N]] : f32
+  // CHECK: %[[EXACT:.*]] = arith.subf %[[C]], %[[SHIFT]] : f32
+  // CHECK: %[[BOTH:.*]] = arith.addf %[[MEAN]], %[[SHIFT]] : f32
+  // CHECK: %[[SQ:.*]] = arith.mulf %[[C]], %[[C]] : f32
+  // CHECK: %[[SS:.*]] = norm.reduce add %[[SQ]] over [col] : f32
+  // CHECK: %[[LOST:.*]] = arith.mulf %[[REST]], %[[SHIFT]] : f32
+  // CHECK: %[[LEFT:.*]] = arith.subf %[[SS]], %[[LOST]] : f32
+  // CHECK: %[[M2:.*]] = arith.maximumf %[[LEFT]], %{{.*}} : f32
+  // CHECK: %[[Y:.*]] = arith.divf %[[EXACT]], %[[M2]] : f32
+  // CHECK: norm.yield %[[Y]], %[[BOTH]]
+  %y, %m = norm.generic (row, col) ins(%a = %x[row, col] : tensor<?x8xf32>)
+      outs(%o = %y0[row, col] : tensor<?x8xf32>, %_1 = %m0[row] : tensor<?xf32>) {
+    %n = norm.extent col : f32
+    %sum = norm.reduce add %a over [col] : f32
+    %mean = arith.divf %sum, %n : f32
+    %c = arith.subf %a, %mean : f32
+    %sq = arith.mulf %c, %c : f32
+    %ss = norm.reduce add %sq over [col] : f32
+    %r = arith.divf %c, %ss : f32
+    norm.yield %r, %mean : f32, f32
+  }
+  return %y, %m : tensor<?x8xf32>, tensor<?xf32>
 }

@@ -138,6 +138,12 @@ constexpr int64_t maxColumns = int64_t(1) << 30;
 /// `bytes`: one 16-byte access.
 int64_t leafFor(int64_t bytes);
 
+/// Of the lanes that threads have across memory, those whose states lie in
+/// shared memory at a time: the first halving is on the way there.
+constexpr int64_t storedLanes(int64_t threads) {
+  return threads > 1 ? threads / 2 : 1;
+}
+
 /// The most columns of a group that a warp reduces, each thread a leaf.
 constexpr int64_t maxGroup(int64_t leaf) { return 32 * leaf; }
 

@@ -129,6 +129,7 @@ private:
   States vectors(States states);
   // Exchange.
   using Memory = SmallVector<Value, 3>;
+  void storeLanes(norm_tile::PhaseOp phase, const States &states);
   Memory &memoryOf(Value partial, llvm::DenseMap<Value, Memory> &memories,
                    int64_t size, bool hasCount);
   void store(const Memory &memory, Value at, const ReduceState &state);

@@ -87,12 +87,13 @@ Value GPUAcross::slotOf(Value position) {
 ReduceState GPUAcross::combineLanes(Value partial, Value slot) {
   ReduceEmitter emitter = emitterOf(partial);
   States lanes;
-  for (int64_t lane = 0; lane < threads(); ++lane) {
+  int64_t stored = ::norm::storedLanes(threads());
+  for (int64_t lane = 0; lane < stored; ++lane) {
     Value at = arith::AddIOp::create(b, loc, slot,
                                      index(lane * plan.schedule.rowsPerCta));
     lanes.push_back(load(laneMemory[partial], at, laneCounts[partial]));
   }
-  for (int64_t half = threads() / 2; half >= 1; half /= 2)
+  for (int64_t half = stored / 2; half >= 1; half /= 2)
     for (int64_t lane = 0; lane < half; ++lane)
       lanes[lane] = emitter.combine(lanes[lane], lanes[lane + half]);
   return lanes.front();
@@ -270,6 +271,67 @@ void GPUAcross::combineGroups(ExchangeStartOp op) {
 // Exchanges
 //===----------------------------------------------------------------------===//
 
+/// Halves the threads' states on the way to shared memory: those of the upper
+/// lanes are put there, and combined with those of the lower ones by the threads
+/// that have these. So the memory holds half of them only.
+void GPUAcross::storeLanes(PhaseOp phase, const States &states) {
+  int64_t stored = ::norm::storedLanes(threads());
+  auto forElements = [&](Value lane, llvm::function_ref<void(
+                                         unsigned, Value, int64_t)> body) {
+    Value row = arith::MulIOp::create(b, loc, lane,
+                                      index(plan.schedule.rowsPerCta));
+    Value first = arith::AddIOp::create(b, loc, row, chunkInCta);
+    for (unsigned i = 0; i < states.size(); ++i)
+      for (int64_t element = 0; element < vectorSize(); ++element)
+        body(i,
+             arith::AddIOp::create(b, loc, first,
+                                   index(element * chunksPerCta())),
+             element);
+  };
+  auto scalarOf = [&](unsigned i, int64_t element) {
+    ReduceState scalar;
+    scalar.count = states[i].count;
+    for (Value part : states[i].parts)
+      scalar.parts.push_back(vector::ExtractOp::create(
+          b, loc, part, ArrayRef<int64_t>{element}));
+    return scalar;
+  };
+  SmallVector<Value> partials(phase.getPartials());
+  for (auto [partial, state] : llvm::zip(partials, states)) {
+    laneCounts[partial] = state.count;
+    memoryOf(partial, laneMemory, stored * plan.schedule.rowsPerCta,
+             state.count < 0);
+  }
+  auto storeOwn = [&](unsigned i, Value slot, int64_t element) {
+    store(laneMemory[partials[i]], slot, scalarOf(i, element));
+  };
+  if (stored == threads()) {
+    forElements(thread, storeOwn);
+    return;
+  }
+  Value isLower = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                        thread, index(stored));
+  Value isUpper = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge,
+                                        thread, index(stored));
+  {
+    auto condition = scf::IfOp::create(b, loc, isUpper, /*withElse=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(condition.thenBlock());
+    forElements(arith::SubIOp::create(b, loc, thread, index(stored)), storeOwn);
+  }
+  gpu::BarrierOp::create(b, loc);
+  auto condition = scf::IfOp::create(b, loc, isLower, /*withElse=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(condition.thenBlock());
+  forElements(thread, [&](unsigned i, Value slot, int64_t element) {
+    Memory &memory = laneMemory[partials[i]];
+    ReduceState combined = emitterOf(partials[i]).combine(
+        scalarOf(i, element), load(memory, slot, states[i].count));
+    laneCounts[partials[i]] = combined.count;
+    store(memory, slot, combined);
+  });
+}
+
 LogicalResult GPUAcross::reduceSlice(PhaseOp phase, Value slice) {
   SmallVector<States> lanes;
   for (int64_t block = 0; block < blocks(); ++block) {
@@ -282,31 +344,14 @@ LogicalResult GPUAcross::reduceSlice(PhaseOp phase, Value slice) {
   // Those of the slice before have been read.
   if (usesWorkspace())
     gpu::BarrierOp::create(b, loc);
-  Value row = arith::MulIOp::create(b, loc, thread,
-                                    index(plan.schedule.rowsPerCta));
-  Value first = arith::AddIOp::create(b, loc, row, chunkInCta);
   for (auto [i, partial] : llvm::enumerate(phase.getPartials())) {
     ReduceEmitter emitter = emitterOf(partial);
     for (int64_t half = blocks() / 2; half >= 1; half /= 2)
       for (int64_t block = 0; block < half; ++block)
         lanes[block][i] =
             emitter.combine(lanes[block][i], lanes[block + half][i]);
-    const ReduceState &state = lanes[0][i];
-    laneCounts[partial] = state.count;
-    Memory &memory =
-        memoryOf(partial, laneMemory, threads() * plan.schedule.rowsPerCta,
-                 state.count < 0);
-    for (int64_t element = 0; element < vectorSize(); ++element) {
-      ReduceState scalar;
-      for (Value part : state.parts)
-        scalar.parts.push_back(vector::ExtractOp::create(
-            b, loc, part, ArrayRef<int64_t>{element}));
-      store(memory,
-            arith::AddIOp::create(b, loc, first,
-                                  index(element * chunksPerCta())),
-            scalar);
-    }
   }
+  storeLanes(phase, lanes.front());
   gpu::BarrierOp::create(b, loc);
   forEach(plan.schedule.rowsPerCta, [&](Value slot) {
     for (Value partial : phase.getPartials()) {

@@ -181,17 +181,24 @@ def NormOutlinePass : Pass<"norm-outline", "::mlir::ModuleOp"> {
 }
 
 def NormRewriteWelfordPass : Pass<"norm-rewrite-welford"> {
-  let summary = "merge dependent reductions into one collective";
+  let summary = "better forms of dependent reductions";
   let description = [{
     Two pairs of reductions, the second of which needs the result of the first,
-    have a form with one exchange: the mean, and the sum of the squares of what
-    is left when it is taken away, become `norm.reduce welford`; the maximum,
-    and the sum of the exponentials of what is left, `norm.reduce max_expsum`.
-    Both go over the same dims and the same f32 or f64 value; the mean is the
-    sum divided by the product of the extents of those dims, and the sum has no
-    other use. Programs that have a schedule are left alone.
+    have other forms: the mean, and the sum of the squares of what is left when
+    it is taken away; the maximum, and the sum of the exponentials of what is
+    left. Both go over the same dims and the same f32 or f64 value; the mean is
+    the sum divided by the product of the extents of those dims, and the sum has
+    no other use. Programs that have a schedule are left alone.
 
-    One online reduction takes two exponentials per element instead of one, which
+    *Across memory*, where an exchange is dear, mean and squares become one
+    `norm.reduce welford`. *Along memory* a row is held while its threads meet
+    twice, which takes less than half of the arithmetic. There the pair is left
+    as it is where its values have 16 bits or less, whose mean is exact enough;
+    else what the mean's rounding left in the deviations is summed beside their
+    squares, and taken away (the corrected two-pass algorithm).
+
+    The maximum and the sum can become `norm.reduce max_expsum`. One online
+    reduction takes two exponentials per element instead of one, which
     costs more than it saves where a CTA holds the row, and it has other bits
     than the pair. Whether it is used must not depend on what is known of the
     columns, so it is left to the user: `online-from`.
@@ -206,7 +213,7 @@ def NormRewriteWelfordPass : Pass<"norm-rewrite-welford"> {
     %sq = arith.mulf %c, %c : f32
     %ss = norm.reduce add %sq over [col] : f32
     %var = arith.divf %ss, %n : f32
-    // becomes
+    // becomes, across memory,
     %n = norm.extent col : f32
     %mean, %m2 = norm.reduce welford %f over [col] : f32
     %c = arith.subf %f, %mean : f32
