@@ -87,8 +87,7 @@ static SmallVector<int64_t> layoutShape(ArrayRef<int64_t> grid,
   case ScaleLayout::Packed:
     return {groups / 4, rows, 4};
   case ScaleLayout::Swizzle128x4:
-    return {ShapedType::isDynamic(rows) ? rows : rows / 128, groups / 4, 32, 4,
-            4};
+    return {rows / 128, groups / 4, 32, 4, 4};
   }
   return {groups, rows};
 }
@@ -112,11 +111,13 @@ static LogicalResult verifyLayout(Operation *op, ArrayRef<int64_t> grid,
            << (ShapedType::isDynamic(grid[1]) ? "any number"
                                               : std::to_string(grid[1]));
   // [LAYOUT-C3]
-  if (layout == ScaleLayout::Swizzle128x4 && !ShapedType::isDynamic(grid[0]) &&
-      grid[0] % 128 != 0)
-    return op->emitOpError() << "expects a multiple of 128 rows of scales for "
-                                "'scale_layout = swizzle_128x4' but got "
-                             << grid[0];
+  if (layout == ScaleLayout::Swizzle128x4 &&
+      (ShapedType::isDynamic(grid[0]) || grid[0] % 128 != 0))
+    return op->emitOpError()
+           << "expects a static multiple of 128 rows of scales for "
+              "'scale_layout = swizzle_128x4' but got "
+           << (ShapedType::isDynamic(grid[0]) ? "any number"
+                                              : std::to_string(grid[0]));
   return success();
 }
 
@@ -269,7 +270,7 @@ QuantizeOp::reifyResultShapes(OpBuilder &builder,
         scale.push_back(builder.getIndexAttr(extent));
         continue;
       }
-      // Of layouts that take axes apart, only rows can be unknown.
+      // A layout that takes an axis apart has its extent known.
       switch (getScaleLayout()) {
       case ScaleLayout::RowMajor:
         scale.push_back(grid[axis]);
@@ -282,12 +283,6 @@ QuantizeOp::reifyResultShapes(OpBuilder &builder,
         scale.push_back(grid[0]);
         break;
       }
-    }
-    if (getScaleLayout() == ScaleLayout::Swizzle128x4 && isa<Value>(scale[0])) {
-      Value tile = arith::ConstantIndexOp::create(builder, getLoc(), 128);
-      scale[0] =
-          arith::DivUIOp::create(builder, getLoc(), cast<Value>(scale[0]), tile)
-              .getResult();
     }
     reified.push_back(std::move(scale));
   }

@@ -88,8 +88,7 @@ GroupSpace::GroupSpace(ArrayRef<int64_t> shape, ArrayRef<int64_t> group,
       else if (isPacked && axis == 1)
         inner = {4};
       for (int64_t part : inner)
-        if (!ShapedType::isDynamic(groups))
-          groups /= part;
+        groups /= part;
       inner.insert(inner.begin(), groups);
       for (auto [number, part] : llvm::enumerate(inner)) {
         bool isOne = part == 1 && number + 1 != inner.size();
@@ -181,23 +180,12 @@ Value GroupSpace::split(RewriterBase &rewriter, DimSizes &sizes, Location loc,
   if (extents.size() == axes.size())
     return tensor;
   SmallVector<OpFoldResult> shape;
-  for (auto [axis, dims] : llvm::enumerate(axes)) {
-    int64_t inner = 1;
-    for (int64_t dim : ArrayRef(dims).drop_front())
-      inner *= extents[dim];
-    for (int64_t dim : dims) {
-      if (!ShapedType::isDynamic(extents[dim])) {
-        shape.push_back(rewriter.getIndexAttr(extents[dim]));
-        continue;
-      }
-      Value size = sizes.get(loc, tensor, axis);
-      if (inner != 1)
-        size = arith::DivUIOp::create(
-            rewriter, loc, size,
-            arith::ConstantIndexOp::create(rewriter, loc, inner));
-      shape.push_back(size);
-    }
-  }
+  // Axes that are taken apart have known extents.
+  for (auto [axis, dims] : llvm::enumerate(axes))
+    for (int64_t dim : dims)
+      shape.push_back(ShapedType::isDynamic(extents[dim])
+                          ? OpFoldResult(sizes.get(loc, tensor, axis))
+                          : rewriter.getIndexAttr(extents[dim]));
   return tensor::ExpandShapeOp::create(rewriter, loc, getSplitType(type),
                                        tensor, axes, shape);
 }
