@@ -149,8 +149,8 @@ LogicalResult KernelLowering::checkPacked() {
     bool isWhole =
         buffer.reach == Reach::Linear || buffer.reach == Reach::Piecewise;
     // A single column is of no axis: its neighbours are other rows.
-    bool isOdd = !isAcross && ShapedType::isStatic(kernel.getColumns()) &&
-                 kernel.getColumns() % 2 != 0;
+    int64_t columns = kernel.getColumns();
+    bool isOdd = !isAcross && columns >= 0 && columns % 2 != 0;
     if (!isWhole || isOdd || kernel.getChunkSize() % 2 != 0)
       return fail("accesses to an even number of neighbours along the last "
                   "axis");
