@@ -121,15 +121,8 @@ func.func @batch_norm_training(%x: tensor<?x8x4xf16>, %m: tensor<8xf32>,
   // CHECK: %[[FREE:.*]] = arith.maxsi %[[LESS]], %{{.*}} : i64
   // CHECK: %[[FREEF:.*]] = arith.sitofp %[[FREE]] : i64 to f32
   // CHECK: %[[VAR:.*]] = arith.divf %[[SQUARES]], %[[FREEF]] : f32
-  // CHECK: %[[NEG:.*]] = arith.negf
-  // CHECK: %[[NEGSUM:.*]] = norm.reduce add %[[NEG]] over [col, col1] : f32
-  // CHECK: %[[PLAIN:.*]] = arith.negf %[[NEGSUM]] : f32
-  // CHECK: %[[BYSUM:.*]] = arith.divf %[[PLAIN]], %{{.*}} : f32
-  // CHECK: %[[OFF:.*]] = arith.subf %[[BYSUM]], %[[BYSUM]] : f32
-  // CHECK: %[[FINITE:.*]] = arith.cmpf ord, %[[OFF]], %[[OFF]] : f32
-  // CHECK: %[[BEST:.*]] = arith.select %[[FINITE]], %[[BYSUM]], %[[MEAN]] : f32
   // CHECK: %[[KEPT:.*]] = arith.mulf %[[M]], %{{.*}} : f32
-  // CHECK: %[[NEW:.*]] = math.fma %{{.*}}, %[[BEST]], %[[KEPT]] : f32
+  // CHECK: %[[NEW:.*]] = math.fma %{{.*}}, %[[MEAN]], %[[KEPT]] : f32
   // CHECK: %[[M1:.*]] = arith.select %[[EMPTY]], %[[M]], %[[NEW]] : f32
   // CHECK: %[[VF:.*]] = arith.extf %[[V]] : f16 to f32
   // CHECK: math.fma %{{.*}}, %[[VAR]], %{{.*}} : f32
@@ -171,8 +164,13 @@ func.func @batch_norm_f64(%x: tensor<2x8xf64>, %m: tensor<8xf64>)
   // CHECK: %[[CUT:.*]] = arith.andi %[[BITS]], %{{.*}} : i64
   // CHECK: %[[UPPER:.*]] = arith.bitcast %[[CUT]] : i64 to f64
   // CHECK: %[[LOWER:.*]] = arith.subf %[[X]], %[[UPPER]] : f64
-  // CHECK-DAG: norm.reduce add %[[UPPER]] over [col] : f64
-  // CHECK-DAG: norm.reduce add %[[LOWER]] over [col] : f64
+  // CHECK-DAG: %[[SUM:.*]] = norm.reduce add %[[UPPER]] over [col] : f64
+  // CHECK-DAG: %[[REST:.*]] = norm.reduce add %[[LOWER]] over [col] : f64
+  // CHECK: %[[BOTH:.*]] = arith.addf %[[SUM]], %[[REST]] : f64
+  // CHECK: %[[MEAN:.*]] = arith.divf %[[BOTH]], %{{.*}} : f64
+  // CHECK: %[[OFF:.*]] = arith.subf %[[MEAN]], %[[MEAN]] : f64
+  // CHECK: %[[FINITE:.*]] = arith.cmpf ord, %[[OFF]], %[[OFF]] : f64
+  // CHECK: arith.select %[[FINITE]], %[[MEAN]], %{{.*}} : f64
   %y, %m1, %v1 = norm.batch_norm %x running(%m, %m) channel_axis = 1
       eps = 1.0e-5 training momentum = 0.1 : tensor<2x8xf64>, tensor<8xf64>,
         tensor<8xf64> -> tensor<2x8xf64>, tensor<8xf64>, tensor<8xf64>

@@ -148,35 +148,33 @@ static Value updateRunning(NamedBody &body, double momentum, Value value,
 
 /// The mean of x by sums that lose next to nothing, where `mean` has an error
 /// of some units in the last place of the deviation: many of its own where that
-/// is the larger one. `mean` where a sum overflows.
+/// is the larger one. `mean` where a sum overflows, and of narrow elements,
+/// which would not gain what another sum costs.
 static Value refineMean(NamedBody &body, Type element, Value mean,
                         Value count) {
+  if (element.getIntOrFloatBitWidth() <= 16)
+    return mean;
   Value x = body.readX();
-  Type compute = x.getType();
   Type f64 = Float64Type::get(x.getContext());
-  Value result;
-  if (2 * element.getIntOrFloatBitWidth() <= compute.getIntOrFloatBitWidth()) {
-    // Negated, it isn't the sum that norm-rewrite-welford replaces.
-    Value sum = body.reduce(ReduceKind::Add, body.emit<arith::NegFOp>(x));
-    result = body.emit<arith::DivFOp>(body.emit<arith::NegFOp>(sum),
-                                      body.toFloat(count));
-  } else if (compute != f64) {
-    Value sum = body.reduce(ReduceKind::Add, body.emit<arith::ExtFOp>(f64, x));
-    Value wide =
-        body.emit<arith::DivFOp>(sum, body.emit<arith::SIToFPOp>(f64, count));
-    return body.emit<arith::TruncFOp>(compute, wide);
-  } else {
-    // Halves of the significands add up to exact sums, or nearly.
-    Type bits = body.getI64Type();
-    Value mask = body.constant(~((int64_t(1) << 27) - 1), bits);
-    Value upper = body.emit<arith::BitcastOp>(
-        f64,
-        body.emit<arith::AndIOp>(body.emit<arith::BitcastOp>(bits, x), mask));
-    Value lower = body.emit<arith::SubFOp>(x, upper);
-    Value sum = body.emit<arith::AddFOp>(body.reduce(ReduceKind::Add, upper),
-                                         body.reduce(ReduceKind::Add, lower));
-    result = body.emit<arith::DivFOp>(sum, body.toFloat(count));
+  auto divide = [&](Value sum) -> Value {
+    return body.emit<arith::DivFOp>(sum,
+                                    body.emit<arith::SIToFPOp>(f64, count));
+  };
+  if (x.getType() != f64) {
+    Value wide = body.emit<arith::ExtFOp>(f64, x);
+    Value sum = body.reduce(ReduceKind::Add, wide);
+    return body.emit<arith::TruncFOp>(x.getType(), divide(sum));
   }
+  // Halves of the significands add up to exact sums, or nearly.
+  Type bits = body.getI64Type();
+  Value mask = body.constant(~((int64_t(1) << 27) - 1), bits);
+  Value whole = body.emit<arith::BitcastOp>(bits, x);
+  Value upper =
+      body.emit<arith::BitcastOp>(f64, body.emit<arith::AndIOp>(whole, mask));
+  Value lower = body.emit<arith::SubFOp>(x, upper);
+  Value sum = body.emit<arith::AddFOp>(body.reduce(ReduceKind::Add, upper),
+                                       body.reduce(ReduceKind::Add, lower));
+  Value result = divide(sum);
   Value off = body.emit<arith::SubFOp>(result, result);
   Value isFinite =
       body.emit<arith::CmpFOp>(arith::CmpFPredicate::ORD, off, off);
