@@ -595,18 +595,17 @@ def draw_fused(draws):
     case.given = "tensor" if form == "static" else None
     case.amax = draws.random() < 0.25
     case.nan = pick(["element", "element", "group"])
-    kernels, schedule = 1, pick(SCHEDULES)
+    norm, kernels, schedule = pick(NORMS), 1, pick(SCHEDULES)
     if form in ("tensor", "static") and case.dynamic:
         # Rows of any number: an amax of rows is found, and then that of all.
         kernels = 3 if form == "tensor" else 1 + case.amax
         schedule = None
     elif form in ("tensor", "static") and rows > 1 and not (
-            form == "static" and not case.amax):
+            norm == "gate" or form == "static" and not case.amax):
         kernels, schedule = 2, None
     # Groups of f64 are at most 64 columns in a norm's kernel.
     wide = ["f64"] if case.group[1] <= 64 else []
-    return pick(NORMS), pick(["bf16", "bf16", "f16", "f32"] + wide), case, kernels, \
-        schedule
+    return norm, pick(["bf16", "bf16", "f16", "f32"] + wide), case, kernels, schedule
 
 
 def check_fused(runner, number, drawn, rng):
