@@ -61,6 +61,8 @@ def Norm_QuantizeOp : Norm_NamedOp<"quantize", [AttrSizedOperandSegments,
 
     `scale_layout` says where the scale of row `m` and group `k` of a matrix of
     R rows and K groups in each is; `x` of more axes than two takes `row_major`.
+    `packed` and `swizzle_128x4` take multiples of 4 groups, the latter also of 128
+    rows, whose number is static. docs/Quantization.md has pictures.
 
     | layout | type | index |
     |---|---|---|
@@ -104,8 +106,8 @@ def Norm_DequantizeOp : Norm_NamedOp<"dequantize"> {
   let summary = "the values that codes and scales stand for";
   let description = [{
     `y = q * (scale * tensor_scale)`, with `scale` that of the element's group, in
-    f32 (f64 where `y` is that), rounded once more to the element type of `y`. `group`, `scale_layout` and
-    `tensor_scale` are those of `norm.quantize`.
+    f32 (f64 where `y` is that), rounded once more to the element type of `y`.
+    `group`, `scale_layout` and `tensor_scale` are those of `norm.quantize`.
 
     Example:
 
