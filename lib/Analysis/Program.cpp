@@ -536,8 +536,8 @@ static int64_t bytesOf(Type type) {
 int64_t mlir::norm::stateBytes(ReduceKind kind, Type type) {
   // Mean, its rest, sum of squares and an i32 count; largest and sum of
   // exponentials.
-  if (kind == ReduceKind::Welford)
-    return 3 * bytesOf(type) + 4;
+  if (isWelford(kind))
+    return (kind == ReduceKind::WelfordExact ? 3 : 2) * bytesOf(type) + 4;
   return (kind == ReduceKind::MaxExpSum ? 2 : 1) * bytesOf(type);
 }
 
@@ -656,6 +656,11 @@ static int64_t runAcross(const Program &program) {
     facts.slotBytes += bytes;
   }
   GenericOp generic = op;
+  facts.columnBytes = 0;
+  for (auto [number, arg] : llvm::enumerate(generic.getBlock()->getArguments()))
+    if (accesses[number] == Access::Full &&
+        (order.isAcross() || groupOfOperand(number) <= 1) && (number >= generic.getInputs().size() || !arg.use_empty()))
+      facts.columnBytes += bytesOf(arg.getType());
   for (unsigned i = 0; i < generic.getOutputs().size(); ++i)
     if (unsigned number = generic.getInputs().size() + i;
         accesses[number] != Access::Row && !order.isAcross())
@@ -667,7 +672,7 @@ static int64_t runAcross(const Program &program) {
     }
     facts.stateBytes +=
         mlir::norm::stateBytes(reduce.getKind(), reduce.getValue().getType());
-    facts.countBytes += reduce.getKind() == ReduceKind::Welford ? 4 : 0;
+    facts.countBytes += isWelford(reduce.getKind()) ? 4 : 0;
   }
   facts.inner = order.getInner();
   if (!order.isAcross())

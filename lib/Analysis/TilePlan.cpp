@@ -178,6 +178,9 @@ static bool holdAcross(Schedule &s, const ProgramFacts &facts,
     s.maxRegisters = registers < 255 ? registers : 0;
     return true;
   }
+  // With fewer, threads would spill what they don't even hold.
+  if (registers < 64)
+    return false;
   int64_t shared = slotBytesAcross(s, facts);
   // Each CTA takes 1 KB for the system.
   // Counts are the same for all threads, and needn't be kept.
@@ -214,7 +217,10 @@ static bool setPositions(Schedule &s, const ProgramFacts &facts,
   auto fits = [&](int64_t count) {
     s.rowsPerCta = count * unit;
     int64_t block = s.threads * s.rowsPerCta / s.vector;
-    return s.rowsPerCta <= 1024 && block <= 1024 && block % multiple == 0 &&
+    // More threads leave each too few registers where two CTAs share an SM.
+    constexpr int64_t mostThreads = 384;
+    return s.rowsPerCta <= 1024 && block <= mostThreads &&
+           block % multiple == 0 &&
            exchangeBytesAcross(s, facts) <= maxStaticShared;
   };
   for (int64_t count = wanted; count > (isEven ? wanted / 2 : 0); --count)
@@ -338,17 +344,23 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   }
   int64_t leaf = facts.leaf;
   int64_t leaves = llvm::divideCeil(std::max<int64_t>(facts.columns, 1), leaf);
-  // At least two leaves per thread: what a row costs besides its leaves is
-  // shared by them, and a power of two below half leaves few lanes idle.
+  // What a row costs besides its leaves is shared by those of a thread, at least
+  // two: a power of two below half leaves few lanes idle. Where memory takes
+  // little time, each exchange counts more, as long as registers last.
+  int64_t perThread = leaves <= 512 ? 2 : 4;
+  if (facts.columnBytes <= 3)
+    for (int64_t most = facts.phases > 2 ? 8 : 4;
+         perThread < most && 2 * perThread * leaf * facts.heldBytes <= 128;)
+      perThread *= 2;
   // Leaves of many elements take more of a thread's time than of the memory's.
   if (leaves <= 512) {
     int64_t most = leaf >= 8 && leaves <= 128 ? 32 : 128;
     int64_t least = std::min<int64_t>(4, llvm::PowerOf2Ceil(leaves));
-    schedule.threads =
-        std::clamp<int64_t>(llvm::bit_floor<uint64_t>(leaves / 2), least, most);
+    schedule.threads = std::clamp<int64_t>(
+        llvm::bit_floor<uint64_t>(leaves / perThread), least, most);
   } else if (leaves <= 1024)
-    schedule.threads =
-        std::clamp<int64_t>(llvm::bit_floor<uint64_t>(leaves / 4), 128, 256);
+    schedule.threads = std::clamp<int64_t>(
+        llvm::bit_floor<uint64_t>(leaves / perThread), 64, 256);
   else if (leaves <= 4096)
     schedule.threads = 256;
   else
@@ -363,7 +375,10 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   };
   if (schedule.threads == 1024 && held() > 128)
     schedule.threads = 512;
-  if (facts.phases > 1 && held() > 256) {
+  // Of more exchanges than one, each needs registers of its own.
+  bool isTight =
+      facts.phases > 2 && schedule.threads == 1024 && held() >= 128;
+  if (facts.phases > 1 && (held() > 256 || isTight)) {
     schedule.threads = std::min(facts.lanes, most);
     schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
     int64_t shared =
@@ -380,7 +395,7 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   if (leaves > 2048 && leaves <= 4096 &&
       schedule.residency == Residency::Registers)
     schedule.maxRegisters = 128;
-  schedule.prefetch = llvm::divideCeil(leaves, schedule.threads) <= 4;
+  schedule.prefetch = llvm::divideCeil(leaves, schedule.threads) <= 2;
   return schedule;
 }
 

@@ -33,6 +33,9 @@ void mlir::norm::buildProgramPipeline(OpPassManager &pm,
                                       const PipelineOptions &options) {
   OpPassManager &functions = pm.nest<func::FuncOp>();
   functions.addPass(createNormGeneralizePass());
+  // Before a norm is fused with what makes its input, by which the form of its
+  // moments is chosen; and after, for those that were written as several ops.
+  functions.addPass(createNormRewriteWelfordPass());
   NormFusePassOptions fuse;
   fuse.explain = options.explain;
   functions.addPass(createNormFusePass(fuse));

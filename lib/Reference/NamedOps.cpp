@@ -25,7 +25,8 @@ using namespace ::norm::reference;
 
 RowSpace::RowSpace(Operation *op, const Array &x, llvm::ArrayRef<int64_t> shape,
                    llvm::ArrayRef<int64_t> columnDims)
-    : shape(shape), x(x), columnDims(columnDims) {
+    : isNarrow(bitSize(x.type) <= 16), shape(shape), x(x),
+      columnDims(columnDims) {
   int64_t rank = int64_t(shape.size());
   for (int64_t dim = 0; dim < rank; ++dim) {
     if (llvm::is_contained(columnDims, dim)) {
@@ -215,7 +216,9 @@ MomentResults reference::normalizeByMoments(RowSpace &space,
       Array(space.type, space.rowShape), Array(space.type, space.rowShape)};
   for (int64_t r = 0; r < space.rows; ++r) {
     Row row = space.row(r);
-    Moments found = moments(space.type, row, space.depth, MomentsForm::Any);
+    Moments found =
+        moments(space.type, row, space.depth,
+                space.isNarrow ? MomentsForm::AnyNarrow : MomentsForm::Any);
     Element rstd = reciprocalRoot(space, meanOf(space, found.m2), eps);
     results.mean.set(r, found.mean);
     results.m2.set(r, found.m2);

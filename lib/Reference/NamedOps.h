@@ -40,6 +40,8 @@ public:
   /// Of a reduction of a row.
   int64_t depth = 0;
   DType type = DType::F32;
+  /// Whether elements of `x` have at most 16 bits.
+  bool isNarrow = false;
   /// The extents of `x`, and those of a statistic.
   Shape shape, rowShape;
 

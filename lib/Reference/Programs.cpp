@@ -193,8 +193,12 @@ static void reduceRow(ReduceKind kind, DType type, Row row, int64_t depth,
   case ReduceKind::MinNum:
     results[0] = reduceExtremum(kind, type, row);
     return;
-  case ReduceKind::Welford: {
-    Moments result = moments(type, row, depth, MomentsForm::Merged);
+  case ReduceKind::Welford:
+  case ReduceKind::WelfordExact: {
+    Moments result = moments(type, row, depth,
+                             kind == ReduceKind::Welford
+                                 ? MomentsForm::Merged
+                                 : MomentsForm::MergedExact);
     results[0] = result.mean;
     results[1] = result.m2;
     return;

@@ -248,6 +248,29 @@ static MomentBounds boundMerged(DType type, const ExactMoments &exact,
   double rootMeanSquare =
       std::hypot(std::fabs(exact.mean) + exact.meanBound, deviation);
   MomentBounds bounds;
+  bounds.mean = unit * (depth * (exact.magnitude + exact.meanBound) +
+                        3 * std::sqrt(depth) * deviation) +
+                depth * halfUlp(type, 0);
+  // The norm of the errors of all differences of means.
+  double differences = unit * std::sqrt(count) *
+                       (std::pow(depth, 1.5) / std::sqrt(3.0) * rootMeanSquare +
+                        3 * depth / std::sqrt(2.0) * deviation);
+  double shifted =
+      2 * std::sqrt(m2High) * differences + differences * differences;
+  bounds.m2 = shifted + (depth + 6) * unit * (m2High + shifted) +
+              3 * count * halfUlp(type, 0);
+  return bounds;
+}
+
+static MomentBounds boundExact(DType type, const ExactMoments &exact,
+                               double count, double m2High, double depth) {
+  if (exact.isConstant)
+    return {};
+  double unit = unitRoundoff(type);
+  double deviation = std::sqrt(m2High / count);
+  double rootMeanSquare =
+      std::hypot(std::fabs(exact.mean) + exact.meanBound, deviation);
+  MomentBounds bounds;
   // What the mean's own place loses is kept; it counts to second order.
   bounds.mean = unit * (std::fabs(exact.mean) + exact.meanBound +
                         (kLeafRoundings + 5 * std::sqrt(depth)) * deviation +
@@ -289,7 +312,9 @@ Moments reference::moments(DType type, Row row, int64_t depth,
                            MomentsForm form) {
   if (row.size() == 0) {
     // Merged, the identity; else the mean is 0 / 0.
-    double mean = form == MomentsForm::Merged ? 0.0 : kNaN;
+    bool isMerged =
+        form == MomentsForm::Merged || form == MomentsForm::MergedExact;
+    double mean = isMerged ? 0.0 : kNaN;
     return {{mean, 0}, {0, 0}};
   }
   SumParts parts = collect(row);
@@ -301,9 +326,11 @@ Moments reference::moments(DType type, Row row, int64_t depth,
   double count = double(row.size());
   ExactMoments exact = exactMoments(row);
   double m2High = std::pow(std::sqrt(exact.m2) + exact.boundNorm, 2);
-  MomentBounds bounds = boundMerged(type, exact, count, m2High,
-                                    mergedDepth(row.size(), depth, 0.5));
-  if (form == MomentsForm::Any) {
+  bool isExact =
+      form == MomentsForm::MergedExact || form == MomentsForm::Any;
+  MomentBounds bounds = (isExact ? boundExact : boundMerged)(
+      type, exact, count, m2High, mergedDepth(row.size(), depth, 0.5));
+  if (form == MomentsForm::Any || form == MomentsForm::AnyNarrow) {
     MomentBounds other = boundSummed(type, row, exact, count, m2High, depth);
     bounds.mean = std::max(bounds.mean, other.mean);
     bounds.m2 = std::max(bounds.m2, other.m2);

@@ -40,9 +40,11 @@ struct Moments {
   Element m2;
 };
 
-/// How the moments are computed: by merging (mean, M2) of parts; or also by
-/// sums, first of the elements and then of the squared centred ones.
-enum class MomentsForm { Merged, Any };
+/// How the moments are computed: by merging (mean, M2) of parts, the mean being
+/// one number or (`MergedExact`) a sum of two; or also by sums, first of the
+/// elements and then of the squared centred ones, where values are of at most 16
+/// bits (`AnyNarrow`) or wider (`Any`).
+enum class MomentsForm { Merged, MergedExact, AnyNarrow, Any };
 
 /// The mean, and the sum of the squares of the centred elements, in `type`.
 Moments moments(DType type, Row row, int64_t depth, MomentsForm form);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EightBitFloats.h"
+#include "Clamps.h"
 #include "MicroFloats.h"
 #include "ShapedEmitter.h"
 #include "SmallFloats.h"
@@ -258,37 +259,6 @@ static bool isBounded(Value x, double limit, bool below, int depth = 0) {
          (second && (keepsNaN || isConstant(1)));
 }
 
-/// Whether `x` is the same number everywhere, which `number` then is.
-static bool isNumber(Value x, double number) {
-  FloatAttr scalar;
-  DenseFPElementsAttr dense;
-  if (auto broadcast = x.getDefiningOp<vector::BroadcastOp>())
-    x = broadcast.getSource();
-  if (matchPattern(x, m_Constant(&scalar)))
-    return scalar.getValue().isExactlyValue(number);
-  return matchPattern(x, m_Constant(&dense)) && dense.isSplat() &&
-         dense.getSplatValue<APFloat>().convertToDouble() == number;
-}
-
-/// What is clamped to [-largest, largest], a NaN staying one; null if `x`
-/// isn't.
-static Value findClamped(Value x, double largest) {
-  auto match = [](Value value, auto op, double bound) -> Value {
-    using OpTy = decltype(op);
-    auto clamp = value ? value.getDefiningOp<OpTy>() : OpTy();
-    if (!clamp)
-      return {};
-    if (isNumber(clamp.getRhs(), bound))
-      return clamp.getLhs();
-    return isNumber(clamp.getLhs(), bound) ? clamp.getRhs() : Value();
-  };
-  if (Value inner = match(match(x, arith::MinimumFOp(), largest),
-                          arith::MaximumFOp(), -largest))
-    return inner;
-  return match(match(x, arith::MaximumFOp(), -largest), arith::MinimumFOp(),
-               largest);
-}
-
 /// f32 to bytes. The instruction saturates, also infinities, and makes 0x7f of
 /// a NaN.
 static Value roundOnGPU(OpBuilder &b, Location loc, const Format &format,
@@ -297,7 +267,7 @@ static Value roundOnGPU(OpBuilder &b, Location loc, const Format &format,
   FloatType f32 = b.getF32Type();
   ShapedEmitter emit(b, loc, x.getType());
   bool bounded = false;
-  if (Value clamped = findClamped(x, format.largest)) {
+  if (Value clamped = findClamped(x, -format.largest, format.largest)) {
     x = clamped;
     bounded = true;
   } else if (!format.limitOverflows) {

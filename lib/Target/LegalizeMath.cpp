@@ -7,6 +7,7 @@
 
 #include "norm/Target/Passes.h"
 
+#include "Clamps.h"
 #include "EightBitFloats.h"
 #include "MicroFloats.h"
 #include "ShapedEmitter.h"
@@ -293,6 +294,8 @@ struct NormLegalizeMathPass
       root->emitError(llvm::toString(std::move(error)));
       return signalPassFailure();
     }
+    if (target != "host")
+      convertToSaturatedBytes(root);
     if (failed(emulateEightBitArithmetic(root)) ||
         failed(Legalizer(&getContext(), target).run(root)) ||
         failed(expandEightBitFloats(root, target)))

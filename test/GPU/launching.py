@@ -63,7 +63,7 @@ class Program:
             self.driver("cuModuleGetFunction", ctypes.byref(function), module,
                         variant["symbol"].encode())
             shared = variant.get("dynamic_shared", 0)
-            if shared > 48 << 10:
+            if shared > 0:
                 self.driver("cuFuncSetAttribute", function, 8, shared)
             ctas = ctypes.c_int()
             self.driver("cuOccupancyMaxActiveBlocksPerMultiprocessor",

@@ -16,7 +16,8 @@
 
 // CHECK: .visible .entry main_0(
 // CHECK: .maxntid 128, 1, 1
-// CHECK-COUNT-8: ld.global.nc.v4.b32
+// CHECK-COUNT-4: ld.global.nc.v4.b32
+// CHECK-NOT: ld.global
 // CHECK: bar.sync
 // CHECK-COUNT-5: shfl.sync.bfly.b32
 // CHECK-NOT: ld.global

@@ -281,14 +281,14 @@ func.func @across_groups(%x: memref<?x4x3xf32>) {
 
 // -----
 
-func.func @across_shared(%x: memref<?x1024xf32>) {
-  // expected-error@+1 {{schedule needs 69632 bytes of static shared memory per CTA but sm_90 allows 49152}}
+func.func @across_shared(%x: memref<?x1024xf64>) {
+  // expected-error@+1 {{schedule needs 73728 bytes of static shared memory per CTA but sm_90 allows 49152}}
   norm.generic (row, col)
-      outs(%o = %x[row, col] : memref<?x1024xf32>)
+      outs(%o = %x[row, col] : memref<?x1024xf64>)
       attributes {schedule = #norm.schedule<threads = 16, rows_per_cta = 1024, residency = stream, vector = 16>} {
-    %s = norm.reduce max %o over [row] : f32
-    %d = arith.subf %o, %s : f32
-    norm.yield %d : f32
+    %s = norm.reduce max %o over [row] : f64
+    %d = arith.subf %o, %s : f64
+    norm.yield %d : f64
   }
   return
 }
@@ -324,7 +324,7 @@ func.func @across_split(%x: memref<512x256xf32>) {
 // -----
 
 func.func @across_held_in_shared(%x: memref<512x256xf32>) {
-  // expected-error@+1 {{schedule needs 274432 bytes of shared memory per CTA but sm_90 allows 232448}}
+  // expected-error@+1 {{schedule needs 270336 bytes of shared memory per CTA but sm_90 allows 232448}}
   norm.generic (row, col)
       outs(%o = %x[row, col] : memref<512x256xf32>)
       attributes {schedule = #norm.schedule<threads = 16, rows_per_cta = 128, residency = shared, vector = 2>} {

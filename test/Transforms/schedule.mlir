@@ -15,9 +15,9 @@
 // OVERRIDE-LABEL: func.func @half
 func.func @half(%x: tensor<?x4096xbf16>, %y: tensor<?x4096xf32>) -> tensor<?x4096xf32> {
   // CHECK: order = #norm.order<leaf = 8, lanes = 1024>
-  // GPU-SAME: schedule = #norm.schedule<threads = 128>
+  // GPU-SAME: schedule = #norm.schedule<threads = 128, prefetch = false>
   // HOST-SAME: schedule = #norm.schedule<threads = 1, residency = stream, vector = 8>
-  // OVERRIDE: order = #norm.order<leaf = 8, lanes = 1024>, schedule = #norm.schedule<threads = 512, residency = stream>
+  // OVERRIDE: order = #norm.order<leaf = 8, lanes = 1024>, schedule = #norm.schedule<threads = 512, residency = stream, prefetch = false>
   %0 = norm.generic (row, col)
       ins(%a = %x[row, col] : tensor<?x4096xbf16>)
       outs(%o = %y[row, col] : tensor<?x4096xf32>) {

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-// RUN: norm-opt %s --norm-schedule=target=sm_90 --norm-tile --split-input-file | FileCheck %s
+// RUN: norm-opt %s --norm-schedule="target=sm_90 schedule=prefetch=true" --norm-tile --split-input-file | FileCheck %s
 
 // The input is held packed, the scale is loaded while the sum is exchanged.
 

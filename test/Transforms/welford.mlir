@@ -8,7 +8,8 @@
 // RUN: norm-opt %s --norm-rewrite-welford=online-from=0 | FileCheck %s
 // RUN: norm-opt %s --norm-rewrite-welford=online-from=9 | FileCheck %s --check-prefix=SHORT
 
-// Across memory both moments are found at once. (The order says that these
+// Across memory both moments are found at once, the mean of values of more than
+// 16 bits as a sum of two numbers. (The order says that these
 // programs are.)
 
 // Rows of 8 columns are short of 9.
@@ -45,7 +46,7 @@ func.func @welford(%x: tensor<?x8xbf16>, %y0: tensor<?x8xf32>)
 // that is a product or a constant, in any order.
 // CHECK-LABEL: func.func @forms
 func.func @forms(%x: tensor<?x4x8xf64>, %y0: tensor<?xf64>) -> tensor<?xf64> {
-  // CHECK: %[[W:.*]]:2 = norm.reduce welford %{{.*}} over [col, col1] : f64
+  // CHECK: %[[W:.*]]:2 = norm.reduce welford_exact %{{.*}} over [col, col1] : f64
   // CHECK-NEXT: %[[Y:.*]] = arith.addf %[[W]]#0, %[[W]]#1 : f64
   // CHECK-NEXT: norm.yield %[[Y]] : f64
   %y = norm.generic (row, col, col1)
@@ -253,7 +254,8 @@ func.func @along(%x: tensor<?x8xf32>, %y0: tensor<?x8xf32>, %m0: tensor<?xf32>)
   // CHECK: %[[SQ:.*]] = arith.mulf %[[C]], %[[C]] : f32
   // CHECK: %[[SS:.*]] = norm.reduce add %[[SQ]] over [col] : f32
   // CHECK: %[[LOST:.*]] = arith.mulf %[[REST]], %[[SHIFT]] : f32
-  // CHECK: %[[LEFT:.*]] = arith.subf %[[SS]], %[[LOST]] : f32
+  // CHECK: %[[MOST:.*]] = arith.minnumf %[[LOST]], %{{.*}} : f32
+  // CHECK: %[[LEFT:.*]] = arith.subf %[[SS]], %[[MOST]] : f32
   // CHECK: %[[M2:.*]] = arith.maximumf %[[LEFT]], %{{.*}} : f32
   // CHECK: %[[Y:.*]] = arith.divf %[[EXACT]], %[[M2]] : f32
   // CHECK: norm.yield %[[Y]], %[[BOTH]]

@@ -115,6 +115,7 @@ struct ProgramFacts {
   int64_t countBytes = 0;   ///< those of them that count elements
   int64_t phases = 1;       ///< walks over the columns
   int64_t group = 1;        ///< columns of the largest group that is reduced
+  int64_t columnBytes = 8;  ///< bytes per column read and written, at least
   // Across memory:
   int64_t inner = 0;     ///< inner columns of the order; 0: along memory
   int64_t narrowest = 4; ///< bytes of an element of the narrowest input

@@ -50,7 +50,7 @@ bool GPULowering::readsAllWarps(ExchangeStartOp op) const {
     return true;
   return llvm::all_of(op.getPartials().getTypes(), [](Type type) {
     ReduceKind kind = cast<PartialType>(type).getKind();
-    return kind != ReduceKind::Welford && kind != ReduceKind::MaxExpSum;
+    return !isWelford(kind) && kind != ReduceKind::MaxExpSum;
   });
 }
 

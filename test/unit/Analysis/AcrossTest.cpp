@@ -241,12 +241,12 @@ TEST(CheckAcross, SharedMemory) {
   ProgramFacts facts = factsAcross();
   Schedule schedule = streamed();
   schedule.threads = 16;
-  // States of 512 threads, before and after their lanes meet.
-  facts.stateBytes = 48;
+  // States of half of the lanes' 512 positions, and of 512 threads.
+  facts.stateBytes = 64;
   EXPECT_EQ(check(schedule, facts), "");
-  facts.stateBytes = 49;
+  facts.stateBytes = 65;
   EXPECT_EQ(check(schedule, facts),
-            "schedule needs 50176 bytes of static shared memory per CTA but "
+            "schedule needs 49920 bytes of static shared memory per CTA but "
             "sm_90 allows 49152");
 }
 
@@ -292,7 +292,7 @@ TEST(CheckAcross, HeldInSharedMemory) {
   facts.slotBytes = 13;
   EXPECT_EQ(check(schedule, facts, "sm_90"), "");
   EXPECT_EQ(check(schedule, facts, "sm_121"),
-            "schedule needs 217088 bytes of shared memory per CTA but sm_121 "
+            "schedule needs 216064 bytes of shared memory per CTA but sm_121 "
             "allows 101376");
 }
 

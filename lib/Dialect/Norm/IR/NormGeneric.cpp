@@ -566,7 +566,7 @@ ParseResult ReduceOp::parse(OpAsmParser &parser, OperationState &result) {
   properties.kind = ReduceKindAttr::get(parser.getContext(), *kind);
   properties.dims = dims;
   unsigned count =
-      *kind == ReduceKind::Welford || *kind == ReduceKind::MaxExpSum ? 2 : 1;
+      isWelford(*kind) || *kind == ReduceKind::MaxExpSum ? 2 : 1;
   result.addTypes(SmallVector<Type>(count, type));
   return success();
 }
@@ -587,7 +587,7 @@ LogicalResult ReduceOp::inferReturnTypes(MLIRContext *, std::optional<Location>,
                                          RegionRange regions,
                                          SmallVectorImpl<Type> &types) {
   Adaptor adaptor(operands, attributes, properties, regions);
-  bool pair = adaptor.getKind() == ReduceKind::Welford ||
+  bool pair = isWelford(adaptor.getKind()) ||
               adaptor.getKind() == ReduceKind::MaxExpSum;
   types.assign(pair ? 2 : 1, adaptor.getValue().getType());
   return success();
@@ -599,6 +599,7 @@ LogicalResult ReduceOp::verify() {
   Type type = getValue().getType();
   switch (getKind()) {
   case ReduceKind::Welford:
+  case ReduceKind::WelfordExact:
   case ReduceKind::MaxExpSum:
     if (!type.isF32() && !type.isF64())
       return emitOpError() << "expects f32 or f64 for kind '"

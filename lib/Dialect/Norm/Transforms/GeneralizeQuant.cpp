@@ -233,10 +233,8 @@ static Value emitCode(NamedBody &body, QuantizeOp op, Value value) {
       body.emit<arith::CmpFOp>(arith::CmpFPredicate::ORD, value, value);
   clamp(-128, 127);
   value = body.emit<arith::SelectOp>(isNumber, value, body.constant(0.0));
-  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits.
-  Value sum = body.emit<arith::AddFOp>(value, body.constant(0x1.8p23));
-  Value bits = body.emit<arith::BitcastOp>(body.getI32Type(), sum);
-  return body.emit<arith::TruncIOp>(code, bits);
+  return body.emit<arith::FPToSIOp>(code,
+                                    body.emit<math::RoundEvenOp>(value));
 }
 
 //===----------------------------------------------------------------------===//

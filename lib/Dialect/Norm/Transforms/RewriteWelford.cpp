@@ -167,6 +167,10 @@ static std::optional<MomentPair> matchMoments(ReduceOp squares) {
       !haveSameDims(sum, squares))
     return std::nullopt;
   MomentPair pair{sum, squares, value, division, square.getLhs(), {}};
+  // Where the deviations are summed as well, the pair has its best form.
+  if (llvm::any_of(pair.centred.getUsers(),
+                   [](Operation *user) { return isa<ReduceOp>(user); }))
+    return std::nullopt;
   for (Operation *user : sum->getUsers()) {
     auto quotient = dyn_cast<arith::DivFOp>(user);
     if (!quotient || quotient.getLhs() != sum.getResult(0) ||
@@ -177,22 +181,23 @@ static std::optional<MomentPair> matchMoments(ReduceOp squares) {
   return pair;
 }
 
-/// One collective in place of both.
-static void mergeMoments(RewriterBase &rewriter, MomentPair &pair) {
-  ReduceOp welford = createMerged(rewriter, ReduceKind::Welford, pair.sum,
-                                  pair.squares);
-  for (arith::DivFOp quotient : pair.means)
-    rewriter.replaceOp(quotient, welford.getResult(0));
-  rewriter.replaceOp(pair.squares, welford.getResult(1));
-  rewriter.eraseOp(pair.sum);
-}
-
 /// Whether the mean is exact enough as it is: of values of 16 bits and less, a
 /// sum in f32 loses nothing that they could tell from their mean.
 static bool isOfNarrowValues(MomentPair &pair) {
   auto extension = pair.value.getDefiningOp<arith::ExtFOp>();
   return extension &&
          extension.getIn().getType().getIntOrFloatBitWidth() <= 16;
+}
+
+/// One collective in place of both.
+static void mergeMoments(RewriterBase &rewriter, MomentPair &pair) {
+  ReduceKind kind = isOfNarrowValues(pair) ? ReduceKind::Welford
+                                           : ReduceKind::WelfordExact;
+  ReduceOp welford = createMerged(rewriter, kind, pair.sum, pair.squares);
+  for (arith::DivFOp quotient : pair.means)
+    rewriter.replaceOp(quotient, welford.getResult(0));
+  rewriter.replaceOp(pair.squares, welford.getResult(1));
+  rewriter.eraseOp(pair.sum);
 }
 
 /// Takes away what is left of the mean in the deviations, d: with r = sum(d),
@@ -229,9 +234,15 @@ static bool correctMoments(RewriterBase &rewriter, MomentPair &pair) {
   Value all = pair.squares.getResult(0);
   Value lost =
       arith::MulFOp::create(rewriter, loc, rest.getResult(0), shift);
+  // Both are infinite where deviations are beyond the limit; the sum stays so.
+  auto type = cast<FloatType>(all.getType());
+  Value largest = arith::ConstantOp::create(
+      rewriter, loc,
+      FloatAttr::get(type, APFloat::getLargest(type.getFloatSemantics())));
+  lost = arith::MinNumFOp::create(rewriter, loc, lost, largest);
   auto left = arith::SubFOp::create(rewriter, loc, all, lost);
   Value zero = arith::ConstantOp::create(
-      rewriter, loc, rewriter.getFloatAttr(all.getType(), 0.0));
+      rewriter, loc, rewriter.getFloatAttr(type, 0.0));
   auto positive = arith::MaximumFOp::create(rewriter, loc, left, zero);
   rewriter.replaceUsesWithIf(
       all, positive, [&](OpOperand &use) { return use.getOwner() != left; });

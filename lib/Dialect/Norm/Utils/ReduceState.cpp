@@ -33,26 +33,20 @@ static Value splatConstant(OpBuilder &b, Location loc, TypedAttr element,
   return arith::ConstantOp::create(b, loc, element);
 }
 
-namespace {
-/// The parts of a welford state: the mean is `kMean`, to which `kRest` adds
-/// what its rounding lost; the sum of squared deviations; the count.
-enum WelfordPart : unsigned { kMean, kRest, kSquares, kCount };
-} // namespace
-
 unsigned ReduceEmitter::numParts() const {
   return numFloatParts() + (counts() ? 1 : 0);
 }
 
 unsigned ReduceEmitter::numFloatParts() const {
-  return kind == ReduceKind::Welford ? 3 : numResults();
+  return keepsRest() ? 3 : numResults();
 }
 
 unsigned ReduceEmitter::numResults() const {
-  return kind == ReduceKind::Welford || kind == ReduceKind::MaxExpSum ? 2 : 1;
+  return counts() || kind == ReduceKind::MaxExpSum ? 2 : 1;
 }
 
 Type ReduceEmitter::partType(unsigned part, int64_t lanes) const {
-  Type element = counts() && part == kCount ? b.getI32Type() : type;
+  Type element = counts() && part == countPart() ? b.getI32Type() : type;
   return lanes ? Type(VectorType::get({lanes}, element)) : element;
 }
 
@@ -92,6 +86,7 @@ Value ReduceEmitter::identityValue(Type like) {
   case ReduceKind::MinNum:
     return constant(std::numeric_limits<double>::quiet_NaN(), like);
   case ReduceKind::Welford:
+  case ReduceKind::WelfordExact:
     return constant(0.0, like);
   }
   llvm_unreachable("covered switch");
@@ -100,12 +95,12 @@ Value ReduceEmitter::identityValue(Type like) {
 ReduceState ReduceEmitter::identity(int64_t lanes) {
   ReduceState state;
   state.parts.push_back(identityValue(partType(0, lanes)));
-  if (kind == ReduceKind::Welford)
+  if (keepsRest())
     state.parts.push_back(constant(-0.0, partType(kRest, lanes)));
   if (numResults() == 2)
     state.parts.push_back(constant(0.0, partType(1, lanes)));
   if (counts())
-    state.parts.push_back(constant(0, partType(kCount, lanes)));
+    state.parts.push_back(constant(0, partType(countPart(), lanes)));
   return state;
 }
 
@@ -138,6 +133,7 @@ Value ReduceEmitter::combineSimple(Value x, Value y) {
   case ReduceKind::MinNum:
     return arith::MinNumFOp::create(b, loc, x, y);
   case ReduceKind::Welford:
+  case ReduceKind::WelfordExact:
   case ReduceKind::MaxExpSum:
     break;
   }
@@ -161,7 +157,8 @@ ReduceEmitter::Weighing ReduceEmitter::weigh(const ReduceState &x,
     std::tie(w.weight, w.factor) = weights({x.count, y.count}, like);
     return w;
   }
-  Value nx = withCount(x).parts[kCount], ny = withCount(y).parts[kCount];
+  Value nx = withCount(x).parts[countPart()],
+        ny = withCount(y).parts[countPart()];
   w.total = arith::AddIOp::create(b, loc, nx, ny);
   auto isEqual = [&](Value n, int64_t value) -> Value {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, n,
@@ -196,15 +193,48 @@ ReduceEmitter::Weighing ReduceEmitter::weigh(const ReduceState &x,
   return w;
 }
 
+/// The combined state, or the other one where one is empty.
+ReduceState ReduceEmitter::pickFilled(const ReduceState &x,
+                                      const ReduceState &y, ReduceState both,
+                                      const Weighing &w) {
+  if (!w.total) {
+    both.count = x.count + y.count;
+    return both;
+  }
+  for (unsigned part = 0; part < numFloatParts(); ++part) {
+    Value picked = arith::SelectOp::create(b, loc, w.isFirstEmpty,
+                                           y.parts[part], both.parts[part]);
+    both.parts[part] =
+        arith::SelectOp::create(b, loc, w.isSecondEmpty, x.parts[part], picked);
+  }
+  both.parts.push_back(w.total);
+  return both;
+}
+
 // Chan, Golub and LeVeque (1979): with n = na + nb and d = mean_b - mean_a,
 //   mean = mean_a + d * (nb / n),  M2 = M2_a + M2_b + d^2 * (na * nb / n).
-// A mean that is rounded to one number would leave d with errors of the size of
-// the mean's last place, however close the elements are. So it is a sum of two:
+ReduceState ReduceEmitter::combineWelford(const ReduceState &x,
+                                          const ReduceState &y,
+                                          ArrayRef<Counts> cases) {
+  Weighing w = weigh(x, y, cases);
+  Value delta =
+      arith::SubFOp::create(b, loc, y.parts[kMean], x.parts[kMean]);
+  Value mean = math::FmaOp::create(b, loc, delta, w.weight, x.parts[kMean]);
+  Value scaled = arith::MulFOp::create(b, loc, delta, w.factor);
+  Value sum = arith::AddFOp::create(b, loc, x.parts[squaresPart()],
+                                    y.parts[squaresPart()]);
+  ReduceState both;
+  both.parts = {mean, math::FmaOp::create(b, loc, delta, scaled, sum)};
+  return pickFilled(x, y, both, w);
+}
+
+// A mean that is rounded to one number leaves d with errors of the size of the
+// mean's last place, however close the elements are. Here it is a sum of two:
 // in a leaf of an element and the distance from it, and from there on of the
 // rounded mean and the rest.
-ReduceState ReduceEmitter::combineWelford(const ReduceState &x,
-                                          const ReduceState &y, bool inLeaf,
-                                          ArrayRef<Counts> cases) {
+ReduceState ReduceEmitter::combineExact(const ReduceState &x,
+                                        const ReduceState &y, bool inLeaf,
+                                        ArrayRef<Counts> cases) {
   auto add = [&](Value v, Value w) -> Value {
     return arith::AddFOp::create(b, loc, v, w);
   };
@@ -214,14 +244,15 @@ ReduceState ReduceEmitter::combineWelford(const ReduceState &x,
   auto mul = [&](Value v, Value w) -> Value {
     return arith::MulFOp::create(b, loc, v, w);
   };
+  unsigned squares = squaresPart();
   Value mean = x.parts[kMean], delta = sub(y.parts[kMean], mean);
-  ReduceState result;
+  ReduceState both;
   if (inLeaf && x.count == 1 && y.count == 1) {
     // What follows, of single elements: rests and squares are 0.
     Value rest = mul(delta, constant(0.5, delta.getType()));
-    result.parts = {mean, rest, mul(delta, rest)};
-    result.count = 2;
-    return result;
+    both.parts = {mean, rest, mul(delta, rest)};
+    both.count = 2;
+    return both;
   }
   Weighing w = weigh(x, y, cases);
   // In a leaf the rests are as large as distances of elements: one after the
@@ -232,22 +263,10 @@ ReduceState ReduceEmitter::combineWelford(const ReduceState &x,
       math::FmaOp::create(b, loc, delta, w.weight, x.parts[kRest]).getResult();
   if (!inLeaf)
     std::tie(mean, rest) = settle(mean, rest);
-  Value squares =
-      math::FmaOp::create(b, loc, delta, mul(delta, w.factor),
-                          add(x.parts[kSquares], y.parts[kSquares]));
-  result.parts = {mean, rest, squares};
-  if (!w.total) {
-    result.count = x.count + y.count;
-    return result;
-  }
-  for (unsigned part : {kMean, kRest, kSquares}) {
-    Value picked = arith::SelectOp::create(b, loc, w.isFirstEmpty,
-                                           y.parts[part], result.parts[part]);
-    result.parts[part] =
-        arith::SelectOp::create(b, loc, w.isSecondEmpty, x.parts[part], picked);
-  }
-  result.parts.push_back(w.total);
-  return result;
+  Value sum = math::FmaOp::create(b, loc, delta, mul(delta, w.factor),
+                                  add(x.parts[squares], y.parts[squares]));
+  both.parts = {mean, rest, sum};
+  return pickFilled(x, y, both, w);
 }
 
 // Dekker (1971). Where the mean is smaller than the rest, the new rest has an
@@ -301,8 +320,10 @@ ReduceState ReduceEmitter::combineMaxExpSum(const ReduceState &x,
 
 ReduceState ReduceEmitter::combine(const ReduceState &x, const ReduceState &y,
                                    ArrayRef<Counts> cases) {
-  if (kind == ReduceKind::Welford)
-    return combineWelford(x, y, /*inLeaf=*/false, cases);
+  if (keepsRest())
+    return combineExact(x, y, /*inLeaf=*/false, cases);
+  if (counts())
+    return combineWelford(x, y, cases);
   if (kind == ReduceKind::MaxExpSum)
     return combineMaxExpSum(x, y);
   ReduceState result;
@@ -318,7 +339,8 @@ ReduceState ReduceEmitter::lift(Value values, Value mask) {
   state.parts.push_back(values);
   if (!counts())
     return state;
-  state.parts.push_back(constant(-0.0, like));
+  if (keepsRest())
+    state.parts.push_back(constant(-0.0, like));
   state.parts.push_back(constant(0.0, like));
   if (!mask) {
     state.count = 1;
@@ -405,14 +427,14 @@ ReduceState ReduceEmitter::leaves(Value values, Value mask, int64_t leaf) {
     auto part = [&](bool second) {
       return mapParts(state, [&](Value v) { return half(v, group, second); });
     };
-    if (counts())
-      state =
-          combineWelford(part(false), part(true), /*inLeaf=*/true,
-                         mask ? leafCases(leaf, group) : SmallVector<Counts>());
-    else
-      state = combine(part(false), part(true));
+    SmallVector<Counts> cases;
+    if (mask && counts())
+      cases = leafCases(leaf, group);
+    state = keepsRest() ? combineExact(part(false), part(true), /*inLeaf=*/true,
+                                       cases)
+                        : combine(part(false), part(true), cases);
   }
-  if (counts() && leaf > 1)
+  if (keepsRest() && leaf > 1)
     std::tie(state.parts[kMean], state.parts[kRest]) =
         settle(state.parts[kMean], state.parts[kRest]);
   return toScalars(b, loc, state);
@@ -432,7 +454,7 @@ ReduceState ReduceEmitter::acrossLanes(ReduceState state) {
 SmallVector<Value> ReduceEmitter::project(const ReduceState &state) {
   if (!counts())
     return SmallVector<Value>(ArrayRef<Value>(state.parts));
-  SmallVector<Value> results{state.parts[kMean], state.parts[kSquares]};
+  SmallVector<Value> results{state.parts[kMean], state.parts[squaresPart()]};
   if (state.count > 1)
     return results;
   // An element by itself lies 0 off its mean, but a NaN or an infinity doesn't;
@@ -445,8 +467,8 @@ SmallVector<Value> ReduceEmitter::project(const ReduceState &state) {
     return results;
   auto hasCount = [&](int64_t count) -> Value {
     return arith::CmpIOp::create(
-        b, loc, arith::CmpIPredicate::eq, state.parts[kCount],
-        constant(count, state.parts[kCount].getType()));
+        b, loc, arith::CmpIPredicate::eq, state.parts[countPart()],
+        constant(count, state.parts[countPart()].getType()));
   };
   results[1] = arith::SelectOp::create(b, loc, hasCount(1), ofOne, results[1]);
   // The mean of no element, as in a sum divided by its count.

@@ -25,6 +25,7 @@ LogicalResult PartialType::verify(function_ref<InFlightDiagnostic()> emitError,
   bool isWide = type.isF32() || type.isF64();
   switch (kind) {
   case norm::ReduceKind::Welford:
+  case norm::ReduceKind::WelfordExact:
   case norm::ReduceKind::MaxExpSum:
   case norm::ReduceKind::MaxNum:
   case norm::ReduceKind::MinNum:
@@ -447,7 +448,7 @@ LogicalResult ExchangeWaitOp::verify() {
     Type result = partial.getType();
     if (kernel && kernel.getOrder().isAcross())
       result = VectorType::get({kernel.getChunkSize()}, result);
-    bool pair = partial.getKind() == norm::ReduceKind::Welford ||
+    bool pair = norm::isWelford(partial.getKind()) ||
                 partial.getKind() == norm::ReduceKind::MaxExpSum;
     expected.append(pair ? 2 : 1, result);
   }

@@ -36,6 +36,11 @@
 
 namespace mlir::norm {
 
+/// Whether a reduction gives the mean and the sum of squared deviations.
+inline bool isWelford(ReduceKind kind) {
+  return kind == ReduceKind::Welford || kind == ReduceKind::WelfordExact;
+}
+
 /// Whether a named op computes in f64: an operand or the first result does.
 /// Otherwise in f32.
 bool usesF64(Operation *op);

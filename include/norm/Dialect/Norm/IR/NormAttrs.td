@@ -27,7 +27,8 @@ def Norm_ReduceKindAttr : I32EnumAttr<"ReduceKind", "kind of a reduction", [
     I32EnumAttrCase<"MaxNum", 4, "maxnum">,
     I32EnumAttrCase<"MinNum", 5, "minnum">,
     I32EnumAttrCase<"Welford", 6, "welford">,
-    I32EnumAttrCase<"MaxExpSum", 7, "max_expsum">]> {
+    I32EnumAttrCase<"MaxExpSum", 7, "max_expsum">,
+    I32EnumAttrCase<"WelfordExact", 8, "welford_exact">]> {
   let cppNamespace = "::mlir::norm";
 }
 

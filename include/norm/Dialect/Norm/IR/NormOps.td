@@ -111,7 +111,8 @@ def Norm_ReduceOp : Norm_BodyOp<"reduce",
     Combines the operand over all points of `dims`; every point of the other
     dims gets the result. Kinds: `add`, `mul`; `max`, `min` (NaN if any operand
     is); `maxnum`, `minnum` (ignore NaN); `welford` (mean, and the sum of the
-    squares of the centred values); `max_expsum` (`m = max(v)`, and
+    squares of the centred values) and `welford_exact` (the same, the mean being
+    a sum of two numbers until the end); `max_expsum` (`m = max(v)`, and
     `sum(exp(v - m))`). Over no points: the identity, which is -0.0 for `add`.
 
     Example: `%mean, %m2 = norm.reduce welford %v over [col] : f32`

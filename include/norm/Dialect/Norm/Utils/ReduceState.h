@@ -71,7 +71,7 @@ public:
   ReduceState withCount(ReduceState state);
   /// Whether combine gives the same bits with its arguments swapped.
   bool isSymmetric() const {
-    return kind != ReduceKind::Welford && kind != ReduceKind::MaxExpSum;
+    return !counts() && kind != ReduceKind::MaxExpSum;
   }
 
 private:
@@ -81,7 +81,11 @@ private:
   Weighing weigh(const ReduceState &a, const ReduceState &b,
                  ArrayRef<Counts> cases);
   ReduceState combineWelford(const ReduceState &a, const ReduceState &b,
-                             bool inLeaf, ArrayRef<Counts> cases);
+                             ArrayRef<Counts> cases);
+  ReduceState combineExact(const ReduceState &a, const ReduceState &b,
+                           bool inLeaf, ArrayRef<Counts> cases);
+  ReduceState pickFilled(const ReduceState &a, const ReduceState &b,
+                         ReduceState both, const Weighing &weighing);
   /// A mean and a rest of any size as the rounded mean and a small rest.
   std::pair<Value, Value> settle(Value mean, Value rest);
   /// The weights nb / n and na * nb / n of two states that hold na and nb of n
@@ -93,7 +97,13 @@ private:
   Value identityValue(Type like);
   /// First or second half of each group of `group` elements.
   Value half(Value vector, int64_t group, bool second);
-  bool counts() const { return kind == ReduceKind::Welford; }
+  bool counts() const { return isWelford(kind); }
+  bool keepsRest() const { return kind == ReduceKind::WelfordExact; }
+  // The parts of a welford state: the mean; with `keepsRest`, what its rounding
+  // lost; the sum of squared deviations; the count.
+  static constexpr unsigned kMean = 0, kRest = 1;
+  unsigned squaresPart() const { return keepsRest() ? 2 : 1; }
+  unsigned countPart() const { return keepsRest() ? 3 : 2; }
 
   OpBuilder &b;
   Location loc;
