@@ -42,6 +42,8 @@ llvm::Error Compilation::checkOptions() {
   pipelineOptions.target = options.target;
   pipelineOptions.schedule = options.schedule;
   pipelineOptions.explain = options.explain;
+  pipelineOptions.math = options.math;
+  manifest.math = options.math;
   manifest.norm = versionString().str();
   manifest.target = options.target;
   if (!gpu)

@@ -40,7 +40,9 @@ void mlir::norm::buildProgramPipeline(OpPassManager &pm,
   fuse.explain = options.explain;
   functions.addPass(createNormFusePass(fuse));
   functions.addPass(createNormRewriteWelfordPass());
-  functions.addPass(createNormExpandMathPass());
+  NormExpandMathPassOptions math;
+  math.math = ::norm::toString(options.math).str();
+  functions.addPass(createNormExpandMathPass(math));
 }
 
 void mlir::norm::buildOutlinePipeline(OpPassManager &pm) {
@@ -202,9 +204,17 @@ struct CommandLineOptions : public PassPipelineOptions<CommandLineOptions> {
   Option<bool> explain{*this, "explain",
                        llvm::cl::desc("remark on each decision of norm-fuse"),
                        llvm::cl::init(false)};
+  Option<::norm::MathMode> math{
+      *this, "math",
+      llvm::cl::desc("how functions of f16 and bf16 are computed"),
+      llvm::cl::init(::norm::MathMode::Exact),
+      llvm::cl::values(clEnumValN(::norm::MathMode::Exact, "exact",
+                                  "the same bits on every target"),
+                       clEnumValN(::norm::MathMode::Hardware, "hardware",
+                                  "by a GPU's approximations"))};
 
   PipelineOptions get() const {
-    return {target, schedule, ptxVersion, explain};
+    return {target, schedule, ptxVersion, explain, math};
   }
 };
 } // namespace

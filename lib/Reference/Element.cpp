@@ -15,9 +15,6 @@ using namespace ::norm::reference;
 // are the ends of an interval.
 static constexpr double kOwnError = 0x1p-51;
 
-// What is lost before the rounding to a 16-bit type: docs/Reference.md.
-static constexpr double kNarrowUlps = 0.15;
-
 namespace {
 /// What the bounds need to know of a type.
 struct TypeNumbers {
@@ -282,10 +279,10 @@ Element reference::approximated(DType type, Element x, double ulps) {
   return type == inner ? overflowed(type, x) : rounded(type, x);
 }
 
-Element reference::narrowed(DType type, Element x) {
+Element reference::narrowed(DType type, Element x, double ulps) {
   if ((type != DType::F16 && type != DType::BF16) || x.isUnknown() ||
       !std::isfinite(x.value))
     return x;
-  x.bound += kNarrowUlps * ulp(type, std::fabs(x.value) + x.bound);
+  x.bound += ulps * ulp(type, std::fabs(x.value) + x.bound);
   return x;
 }

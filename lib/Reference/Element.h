@@ -82,8 +82,8 @@ Element monotone(double (*function)(double), Element x);
 Element approximated(DType type, Element x, double ulps);
 
 /// What a function of f16 or bf16 may be off by before it is rounded, where the
-/// narrow type decides its precision; no change for other types.
-Element narrowed(DType type, Element x);
+/// narrow type decides its precision, in its ulps; no change for other types.
+Element narrowed(DType type, Element x, double ulps = 0.15);
 
 } // namespace norm::reference
 

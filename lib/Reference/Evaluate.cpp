@@ -168,7 +168,8 @@ reference::evaluate(ModuleOp module, llvm::StringRef entry,
 
 llvm::Expected<std::vector<Tensor>>
 reference::evaluate(llvm::StringRef text, llvm::StringRef fileName,
-                    llvm::StringRef entry, llvm::ArrayRef<Tensor> inputs) {
+                    llvm::StringRef entry, llvm::ArrayRef<Tensor> inputs,
+                    MathMode math) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   context.loadDialect<arith::ArithDialect, func::FuncDialect,
                       linalg::LinalgDialect, math::MathDialect,
@@ -191,5 +192,7 @@ reference::evaluate(llvm::StringRef text, llvm::StringRef fileName,
   if (!module)
     return llvm::createStringError(message.empty() ? "can't parse the module"
                                                    : message.c_str());
+  if (math == MathMode::Hardware)
+    allowHardware(*module);
   return evaluate(*module, entry, inputs);
 }

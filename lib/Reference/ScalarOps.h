@@ -36,6 +36,10 @@ ScalarFunction conversionFunctionOf(mlir::Operation *op);
 ScalarFunction mathFunctionOf(mlir::Operation *op);
 ScalarFunction activationFunctionOf(mlir::Operation *op);
 
+/// Marks the ops below `root`, which is the evaluator's own, whose bounds are
+/// wider where a GPU's approximations are used.
+void allowHardware(mlir::Operation *root);
+
 } // namespace norm::reference
 
 #endif // NORM_LIB_REFERENCE_SCALAROPS_H

@@ -528,7 +528,7 @@ llvm::Error norm::verifyManifest(const Manifest &manifest) {
 }
 
 json::Value norm::toJSON(const Manifest &manifest) {
-  return json::Object{
+  json::Object object{
       {"norm", manifest.norm},
       {"version", int64_t(kManifestVersion)},
       {"entry", manifest.entry},
@@ -541,6 +541,9 @@ json::Value norm::toJSON(const Manifest &manifest) {
       {"workspace", json::Object{{"bytes", int64_t(manifest.workspace.bytes)},
                                  {"zeroed", toObjects<ByteRange>(
                                                 manifest.workspace.zeroed)}}}};
+  if (manifest.math != MathMode::Exact)
+    object["math"] = toString(manifest.math);
+  return object;
 }
 
 std::string norm::printManifest(const Manifest &manifest) {

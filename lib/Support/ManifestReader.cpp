@@ -156,6 +156,17 @@ llvm::Error read(const Node &node, DType &out) {
   return llvm::Error::success();
 }
 
+llvm::Error read(const Node &node, MathMode &out) {
+  llvm::Expected<std::string> text = node.text();
+  if (!text)
+    return text.takeError();
+  llvm::Expected<MathMode> mode = parseMathMode(*text);
+  if (!mode)
+    return node.fail(llvm::toString(mode.takeError()));
+  out = *mode;
+  return llvm::Error::success();
+}
+
 llvm::Error read(const Node &node, ArgumentRole &out) {
   llvm::Expected<std::string> text = node.text();
   if (!text)
@@ -371,6 +382,7 @@ llvm::Error read(const Node &node, Manifest &out) {
                [&] { return readField(node, "target", out.target); },
                [&] { return readField(node, "ptx", out.ptx); },
                [&] { return readField(node, "min_driver", out.minDriver); },
+               [&] { return readOptional(node, "math", out.math); },
                [&] { return readField(node, "arguments", out.arguments); },
                [&] { return readField(node, "temporaries", out.temporaries); },
                [&] { return readField(node, "kernels", out.kernels); },

@@ -12,12 +12,14 @@
 #include "MicroFloats.h"
 #include "ShapedEmitter.h"
 #include "SmallFloats.h"
+#include "norm/Dialect/Norm/Utils/EmitExp.h"
 #include "norm/Support/Targets.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -80,6 +82,29 @@ static StringRef getIntrinsic(Operation *op) {
       .Default([](Operation *) { return StringRef(); });
 }
 
+static bool isOne(Value value) {
+  if (auto broadcast = value.getDefiningOp<vector::BroadcastOp>())
+    value = broadcast.getSource();
+  return matchPattern(value, m_OneFloat());
+}
+
+/// The NVVM intrinsic of the approximation that `op` asks for by the one flag
+/// `afn`: 2^x, and 1 / x as a division of ones; empty where it asks for none.
+static StringRef getApproximation(Operation *op) {
+  auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+  if (!flags || !flags.getFastMathFlagsAttr() ||
+      flags.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::afn)
+    return {};
+  Type type = op->getResult(0).getType();
+  if (!isa<FloatType, VectorType>(type) || !getElementTypeOrSelf(type).isF32())
+    return {};
+  if (isa<math::Exp2Op>(op))
+    return "llvm.nvvm.ex2.approx.ftz";
+  if (isa<arith::DivFOp>(op) && isOne(op->getOperand(0)))
+    return "llvm.nvvm.rcp.approx.ftz.f";
+  return {};
+}
+
 namespace {
 /// Rewrites the ops below one op, one after the other.
 class Legalizer {
@@ -110,6 +135,15 @@ private:
     for (Type type : op->getResultTypes())
       if (!takes(op, type))
         return rejectType(op, type);
+    if (StringRef name = getApproximation(op); !name.empty()) {
+      if (!onHost)
+        return callByElement(op, name);
+      if (isa<math::Exp2Op>(op)) {
+        rewriter.replaceOp(op,
+                           emitExp2(rewriter, op->getLoc(), op->getOperand(0)));
+        return success();
+      }
+    }
     dropFastMath(op);
     if (auto fma = dyn_cast<vector::FMAOp>(op))
       op = rewriter.replaceOpWithNewOp<math::FmaOp>(fma, fma.getLhs(),
@@ -277,6 +311,34 @@ private:
       return;
     rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
         op, op->getResult(0).getType(), rewriter.getStringAttr(name), operands);
+  }
+
+  /// Calls an intrinsic that there is for scalars only, on the last operand.
+  LogicalResult callByElement(Operation *op, StringRef name) {
+    Location loc = op->getLoc();
+    Value x = op->getOperand(op->getNumOperands() - 1);
+    auto call = [&](Value element) -> Value {
+      return LLVM::CallIntrinsicOp::create(rewriter, loc, element.getType(),
+                                           rewriter.getStringAttr(name),
+                                           element)
+          .getResult(0);
+    };
+    auto vector = dyn_cast<VectorType>(x.getType());
+    if (!vector) {
+      rewriter.replaceOp(op, call(x));
+      return success();
+    }
+    constexpr int64_t kMaxElements = 1024;
+    if (vector.getRank() != 1 || vector.isScalable() ||
+        vector.getNumElements() > kMaxElements)
+      return op->emitError()
+             << "expects a scalar or a vector of one static dim of at most "
+             << kMaxElements << " elements to approximate but got " << vector;
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < vector.getNumElements(); ++i)
+      elements.push_back(call(vector::ExtractOp::create(rewriter, loc, x, i)));
+    rewriter.replaceOpWithNewOp<vector::FromElementsOp>(op, vector, elements);
+    return success();
   }
 
   IRRewriter rewriter;

@@ -29,7 +29,7 @@ using namespace norm;
 static constexpr llvm::StringLiteral kUsage =
     R"(usage: norm-compile INPUT [--emit=FORM] [--target=TARGET] [-o OUTPUT]
                     [--manifest FILE] [--entry NAME] [--schedule FIELDS]
-                    [--ptx-version N] [--explain]
+                    [--ptx-version N] [--math exact|hardware] [--explain]
 
 INPUT, OUTPUT and FILE are paths; - is the standard input or output.
   --emit      norm, program, scheduled, tiled, gpu, nvvm, llvm: the IR at a level
@@ -40,6 +40,8 @@ INPUT, OUTPUT and FILE are paths; - is the standard input or output.
   --entry     the function; by default the only public one, or main
   --schedule  fields that override the model's, as in 'threads=256'
   --ptx-version  80 for PTX 8.0; by default the first that has the target
+  --math      hardware: functions of 16-bit floats by a GPU's approximations,
+              with bits that other targets don't have; by default exact
   --explain   says on stderr what was fused and what wasn't, and why
   --version, --help
 )";
@@ -164,6 +166,16 @@ llvm::Error CommandLine::parseOne(llvm::StringRef argument) {
       return llvm::createStringError(
           "option --ptx-version expects a number such as 80 but got '" + text +
           "'");
+    return llvm::Error::success();
+  }
+  if (name == "--math") {
+    if (llvm::Error error = takeValue(argument, name, text))
+      return error;
+    llvm::Expected<MathMode> mode = parseMathMode(text);
+    if (!mode)
+      return llvm::createStringError("option --math " +
+                                     llvm::toString(mode.takeError()));
+    options.compile.math = *mode;
     return llvm::Error::success();
   }
   if (argument.starts_with("-") && argument != "-")

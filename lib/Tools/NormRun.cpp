@@ -77,6 +77,7 @@ llvm::Error Run::compile() {
   compileOptions.target = options.target;
   compileOptions.entry = options.entry;
   compileOptions.schedule = options.schedule;
+  compileOptions.math = options.math;
   compileOptions.explain = options.explain;
   if (llvm::Error error =
           makeLaunchOptions(options).moveInto(compileOptions.launch))
@@ -156,6 +157,7 @@ llvm::Error Run::compareWithHost() {
     return host.takeError();
   CompileOptions compileOptions;
   compileOptions.entry = manifest().entry;
+  compileOptions.math = options.math;
   llvm::Expected<jit::LoadedProgram> other =
       jit::compileAndLoad(compiler, text->getBuffer(),
                           text->getBufferIdentifier(), compileOptions, **host);

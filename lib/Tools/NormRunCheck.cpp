@@ -297,7 +297,7 @@ tools::checkReference(llvm::StringRef text, llvm::StringRef fileName,
         toReference(manifest.arguments[i], data.values[i], sampled, samples));
   }
   llvm::Expected<std::vector<reference::Tensor>> expected =
-      reference::evaluate(text, fileName, entry, inputs);
+      reference::evaluate(text, fileName, entry, inputs, manifest.math);
   if (!expected)
     return expected.takeError();
   if (expected->size() != results.size())

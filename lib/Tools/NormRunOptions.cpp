@@ -54,6 +54,10 @@ struct CommandLine {
   cl::opt<std::string> schedule{"schedule",
                                 cl::desc("Fields of the schedule to set"),
                                 cl::value_desc("fields"), cl::cat(category)};
+  cl::opt<std::string> math{
+      "math",
+      cl::desc("Functions of 16-bit floats: exact (the default) or hardware"),
+      cl::value_desc("mode"), cl::init("exact"), cl::cat(category)};
   cl::list<std::string> arguments{"arg", cl::desc("Data of an argument"),
                                   cl::value_desc("N=data"), cl::cat(category)};
   cl::list<std::string> outputs{"out", cl::desc("Write a result to a file"),
@@ -200,6 +204,10 @@ llvm::Error convert(const CommandLine &line, RunOptions &options) {
   if (!line.bits.empty() && line.bits != "host")
     return wrong("bits", "expects host but got '" + line.bits + "'");
   options.hostBits = !line.bits.empty();
+  llvm::Expected<MathMode> math = parseMathMode(line.math);
+  if (!math)
+    return wrong("math", llvm::toString(math.takeError()));
+  options.math = *math;
   if (options.time && options.launches == 0)
     return wrong("repeat", "expects 1 or more but got 0");
   if (llvm::Error error = readIndexed<DataSpec>(

@@ -1,14 +1,15 @@
 # Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Finds the coefficients of EmitNarrow.cpp and EmitActivation.cpp.
+"""Finds the coefficients of EmitNarrow.cpp, EmitHardware.cpp and
+EmitActivation.cpp.
 
   minimax.py [NAME ...]        prints them as C++ hexadecimal floats
 
 Polynomials come from the Remez exchange, in Chebyshev form. GELU of 16-bit
 floats is a polynomial q(u) that is squared several times, the first squares plus
 a constant each; its parameters minimize the largest error in units of the last
-place by Gauss-Newton steps with Lawson's weights. Starts are drawn from fixed
-seeds. Needs numpy, and mpmath for what is rounded to f64.
+place by Gauss-Newton steps with Lawson's weights; as a power of two, its exponent is a
+polynomial, by Lawson's weights too. Starts are drawn from fixed seeds. Needs numpy, and mpmath for what is rounded to f64.
 """
 
 import math
@@ -196,6 +197,41 @@ def erf_tail(u):
     return 0.5 * np.vectorize(math.erfc)(u / np.sqrt(2))
 
 
+def numbers(precision, low, high):
+    """All numbers of `precision` bits in [low, high]."""
+    steps = 1 + np.arange(2**(precision - 1)) * 2.0**(1 - precision)
+    exponents = range(math.floor(math.log2(low)), math.ceil(math.log2(high)))
+    every = np.concatenate([2.0**e * steps for e in exponents])
+    return every[(low <= every) & (every <= high)]
+
+
+def exponent(name, precision, least, high, degree, steps=3000):
+    """The polynomial P(-u) of `degree` with the least error, in units of the
+    last place, of u Q(u) and u - u Q(u), with Q(u) = 2^P(-u) the tail of the
+    normal distribution, on the numbers of a format in [2^-11, high]; for the format see
+    Powers."""
+    u = numbers(precision, 2.0**-11, high)
+    tail = erf_tail(u)
+    # u - u Q(u) is larger, and so are its units.
+    unit = 2.0**(np.maximum(np.floor(np.log2(u * tail)), least) - precision + 1)
+    weight = math.log(2) * u * tail / unit
+    basis = Chebyshev.chebvander(2 * u / high - 1, degree)
+    lawson, best = np.ones_like(u) / len(u), (np.inf, None)
+    for _ in range(steps):
+        scale = np.sqrt(lawson) * weight
+        solution = np.linalg.lstsq(basis * scale[:, None],
+                                   np.log2(tail) * scale, rcond=None)[0]
+        error = np.abs((basis @ solution - np.log2(tail)) * weight)
+        largest = error.max()
+        best = min(best, (largest, solution), key=lambda b: b[0])
+        lawson = lawson * (error / largest + 1e-3)
+        lawson /= lawson.sum()
+    series = Chebyshev.Chebyshev(best[1], domain=[0, high])
+    coefficients = series.convert(kind=np.polynomial.Polynomial).coef
+    show(name, coefficients * (-1.0)**np.arange(degree + 1),
+         f"{best[0]:.3f} ulp up to {high}")
+
+
 def over_argument(t):
     """tanh(x) / x of t = x^2."""
     x = np.sqrt(np.maximum(t, 1e-8))
@@ -253,6 +289,8 @@ TASKS = {
     "mills_f64": lambda n: mills(n, 38.75, 23, 53, float),
     "gelu_erf_bf16": lambda n: powers(n, erf_tail, 8, -126, 6, 6, 3),
     "gelu_erf_f16": lambda n: powers(n, erf_tail, 11, -14, 5, 4, 2),
+    "exponent_bf16": lambda n: exponent(n, 8, -126, 13.59375, 6),
+    "exponent_f16": lambda n: exponent(n, 11, -14, 5.78125, 5, 800),
 }
 
 

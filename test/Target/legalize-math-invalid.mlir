@@ -89,3 +89,11 @@ func.func @memory(%m: memref<4xf8E4M3FN>, %i: index) -> i8 {
   %1 = arith.bitcast %0 : f8E4M3FN to i8
   return %1 : i8
 }
+
+// -----
+
+func.func @approximate_tensor(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{target sm_90 has no exactly rounded 'math.exp2' on 'tensor<4xf32>'}}
+  %0 = math.exp2 %x fastmath<afn> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -19,6 +19,7 @@
 // away: bf16 has numbers that are subnormal in f32. 11 ops.
 // CHECK-LABEL: func.func @gelu_bf16
 func.func @gelu_bf16(%x: tensor<4xbf16>, %y0: tensor<4xbf16>) -> tensor<4xbf16> {
+  // CHECK: %[[DOWN:.*]] = arith.constant 5.96046448E-8 : f32
   // CHECK: %[[X:.*]] = arith.extf %{{.*}} : bf16 to f32
   // CHECK: %[[SIZE:.*]] = math.absf %[[X]] : f32
   // CHECK: %[[MINUS:.*]] = arith.negf %[[SIZE]] : f32
@@ -28,7 +29,6 @@ func.func @gelu_bf16(%x: tensor<4xbf16>, %y0: tensor<4xbf16>) -> tensor<4xbf16> 
   // CHECK: %[[E:.*]] = math.exp2 %{{.*}} fastmath<afn> : f32
   // CHECK: %[[POSITIVE:.*]] = arith.maximumf %[[X]], %{{.*}} : f32
   // CHECK: %[[P:.*]] = arith.mulf %[[V]], %[[E]] : f32
-  // CHECK: %[[DOWN:.*]] = arith.constant 5.96046448E-8 : f32
   // CHECK: %[[Y:.*]] = math.fma %[[P]], %[[DOWN]], %[[POSITIVE]] : f32
   // CHECK: arith.truncf %[[Y]] : f32 to bf16
   %y = norm.generic (col) ins(%a = %x[col] : tensor<4xbf16>)
@@ -118,4 +118,17 @@ func.func @f32(%x: tensor<4xf32>, %y0: tensor<4xf32>) -> tensor<4xf32> {
     norm.yield %g : f32
   }
   return %y : tensor<4xf32>
+}
+
+// Only f32 has them.
+// CHECK-LABEL: func.func @f64
+func.func @f64(%x: tensor<4xf64>, %y0: tensor<4xf64>) -> tensor<4xf64> {
+  // CHECK-NOT: math.exp
+  // CHECK: norm.yield
+  %y = norm.generic (col) ins(%a = %x[col] : tensor<4xf64>)
+      outs(%o = %y0[col] : tensor<4xf64>) {
+    %f = math.exp2 %a fastmath<afn> : f64
+    norm.yield %f : f64
+  }
+  return %y : tensor<4xf64>
 }

@@ -13,6 +13,7 @@
 #define NORM_COMPILER_COMPILER_H
 
 #include "norm/Support/Manifest.h"
+#include "norm/Support/MathMode.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <map>
@@ -59,6 +60,8 @@ struct CompileOptions {
   /// For a kernel that nothing launches; of no meaning for other texts, but
   /// naming a grid, a block or shared memory is an error there.
   KernelLaunchOptions launch;
+  /// How functions of f16 and bf16 are computed. In the manifest.
+  MathMode math = MathMode::Exact;
   /// What the code must load on, as `cuDriverGetVersion` counts; 0 for any.
   unsigned driverVersion = 0;
   /// Whether to remark on what was fused and what wasn't, and why.

@@ -14,6 +14,7 @@
 #ifndef NORM_PIPELINES_PIPELINES_H
 #define NORM_PIPELINES_PIPELINES_H
 
+#include "norm/Support/MathMode.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
 
@@ -32,6 +33,8 @@ struct PipelineOptions {
   unsigned ptxVersion = 0;
   /// Whether norm-fuse remarks on each of its decisions.
   bool explain = false;
+  /// How functions of f16 and bf16 are computed.
+  ::norm::MathMode math = ::norm::MathMode::Exact;
 };
 
 /// The dialects of all levels, and the interfaces through which upstream's
@@ -103,7 +106,7 @@ void buildNormToEmulatedPipeline(OpPassManager &pm,
 void buildNormToHostPipeline(OpPassManager &pm, const PipelineOptions &options);
 
 /// Makes the whole pipelines available by name, with the options `target`,
-/// `schedule` and `ptx-version`.
+/// `schedule`, `ptx-version`, `explain` and `math`.
 void registerPipelines();
 
 } // namespace norm

@@ -15,6 +15,7 @@
 #define NORM_REFERENCE_REFERENCE_H
 
 #include "norm/Support/DType.h"
+#include "norm/Support/MathMode.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -44,13 +45,13 @@ struct Tensor {
 /// for the only function. `fileName` is for diagnostics. `inputs` have the
 /// arguments' element types, and shapes that fit theirs; returns one tensor for
 /// each result. Fails with the diagnostic on text that doesn't parse or verify,
-/// on inputs that don't fit, and on an op that it can't evaluate.
-llvm::Expected<std::vector<Tensor>> evaluate(llvm::StringRef text,
-                                             llvm::StringRef fileName,
-                                             llvm::StringRef entry,
-                                             llvm::ArrayRef<Tensor> inputs);
+/// on inputs that don't fit, and on an op that it can't evaluate. The bounds
+/// are wider where code was compiled with `MathMode::Hardware`.
+llvm::Expected<std::vector<Tensor>>
+evaluate(llvm::StringRef text, llvm::StringRef fileName, llvm::StringRef entry,
+         llvm::ArrayRef<Tensor> inputs, MathMode math = MathMode::Exact);
 
-/// The same, of a verified module.
+/// The same, of a verified module, for `MathMode::Exact`.
 llvm::Expected<std::vector<Tensor>> evaluate(mlir::ModuleOp module,
                                              llvm::StringRef entry,
                                              llvm::ArrayRef<Tensor> inputs);

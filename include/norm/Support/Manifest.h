@@ -15,6 +15,7 @@
 #define NORM_SUPPORT_MANIFEST_H
 
 #include "norm/Support/DType.h"
+#include "norm/Support/MathMode.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -210,6 +211,7 @@ struct Manifest {
   std::string target;     ///< `host` or `sm_NN`
   std::string ptx;        ///< PTX ISA version, `8.0`; empty for `host`
   unsigned minDriver = 0; ///< least `cuDriverGetVersion`, 12000 is CUDA 12.0
+  MathMode math = MathMode::Exact; ///< what the code was compiled with
   std::vector<Argument> arguments;
   std::vector<Temporary> temporaries;
   std::vector<Kernel> kernels;

@@ -18,7 +18,10 @@ def NormLegalizeMathPass : Pass<"norm-legalize-math"> {
     rounded, integers reach such types in one rounding, classifications become
     comparisons, and an op that has no exactly rounded
     form (`math.exp`, `math.rsqrt`) is an error that names op, type and target:
-    nothing may become a library call or a hardware approximation here.
+    nothing may become a library call here. A hardware approximation is made only of
+    what asks for it, in f32, by `fastmath<afn>` and no other flag: `math.exp2`, and
+    `arith.divf` of 1, become `ex2.approx.ftz` and `rcp.approx.ftz`. They take and
+    give 0 for subnormal numbers. On the host they are exactly rounded arithmetic.
 
     On a GPU the remaining `math` ops, `vector.fma`, `arith.maxnumf` and
     `arith.minnumf` become calls of LLVM intrinsics, since upstream's conversion

@@ -9,6 +9,7 @@
 #define NORM_TOOLS_NORMRUNOPTIONS_H
 
 #include "norm/Runtime/DataSpec.h"
+#include "norm/Support/MathMode.h"
 #include <map>
 #include <string>
 
@@ -35,6 +36,7 @@ struct RunOptions {
   std::string target;
   std::string entry;
   std::string schedule;
+  MathMode math = MathMode::Exact;
   std::string json; ///< file for the report
   std::map<unsigned, DataSpec> arguments;
   std::map<unsigned, std::string> outputs;

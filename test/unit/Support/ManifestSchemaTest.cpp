@@ -146,6 +146,8 @@ TEST_F(ManifestSchemaTest, EmittedManifestMatches) {
   Manifest empty;
   empty.target = "host";
   EXPECT_EQ(problem(toJSON(empty)), "");
+  empty.math = MathMode::Hardware;
+  EXPECT_EQ(problem(toJSON(empty)), "");
 }
 
 TEST_F(ManifestSchemaTest, OtherDocumentsDoNot) {

@@ -30,6 +30,19 @@ TEST(ManifestTest, RoundTripsThroughText) {
   EXPECT_EQ(*again, manifest);
 }
 
+TEST(ManifestTest, TellsTheMathThatIsNotExact) {
+  Manifest manifest = exampleManifest();
+  EXPECT_EQ(printManifest(manifest).find("\"math\""), std::string::npos);
+  manifest.math = MathMode::Hardware;
+  std::string text = printManifest(manifest);
+  llvm::Expected<Manifest> again = parseManifest(text);
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(*again, manifest);
+  text.replace(text.find("hardware"), 8, "fast");
+  EXPECT_EQ(parseError(text),
+            "manifest: math: expects exact or hardware but got 'fast'");
+}
+
 TEST(ManifestTest, SeveralRoundTripThroughText) {
   Manifest first = exampleManifest(), second = first;
   second.entry = "other";

@@ -12,6 +12,7 @@
 #include "norm/Dialect/Norm/Utils/EmitExp.h"
 #include "norm/Dialect/Norm/Utils/EmitLog.h"
 #include "norm/Dialect/Norm/Utils/EmitNarrow.h"
+#include "norm/Support/MathMode.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -29,7 +30,8 @@ using namespace mlir::norm;
 
 namespace {
 struct NormExpandMathPass
-    : public norm::impl::NormExpandMathPassBase<NormExpandMathPass> {
+    : public mlir::norm::impl::NormExpandMathPassBase<NormExpandMathPass> {
+  using Base::Base;
   void runOnOperation() override;
 };
 
@@ -45,6 +47,13 @@ ExpRange getRange(Value x) {
                 max.getKind() == ReduceKind::MaxNum ||
                 max.getKind() == ReduceKind::MaxExpSum);
   return isMax ? ExpRange::NonPositive : ExpRange::Any;
+}
+
+/// Whether `op` is for the hardware to approximate.
+bool isForHardware(Operation *op) {
+  auto exp2 = dyn_cast<math::Exp2Op>(op);
+  return exp2 && exp2.getType().isF32() &&
+         exp2.getFastmath() == arith::FastMathFlags::afn;
 }
 
 Value emitExpOf(OpBuilder &builder, Location loc, Value x) {
@@ -63,6 +72,8 @@ struct ExpandFunction : OpRewritePattern<OpTy> {
     Type type = op.getType();
     if (!type.isF32() && !type.isF64())
       return rewriter.notifyMatchFailure(op, "expects f32 or f64");
+    if (isForHardware(op))
+      return rewriter.notifyMatchFailure(op, "expects an exact function");
     rewriter.replaceOp(op, emit(rewriter, op.getLoc(), op.getOperand()));
     return success();
   }
@@ -82,8 +93,8 @@ NarrowFunction getNarrow(GeluOp op) {
 /// enough for the one rounding at its end.
 template <typename OpTy>
 struct ExpandNarrow : OpRewritePattern<OpTy> {
-  explicit ExpandNarrow(MLIRContext *context)
-      : OpRewritePattern<OpTy>(context, /*benefit=*/2) {}
+  ExpandNarrow(MLIRContext *context, ::norm::MathMode mode)
+      : OpRewritePattern<OpTy>(context, /*benefit=*/2), mode(mode) {}
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     Type type = op->getResult(0).getType();
@@ -94,10 +105,14 @@ struct ExpandNarrow : OpRewritePattern<OpTy> {
     Location loc = op.getLoc();
     Value x = arith::ExtFOp::create(rewriter, loc, rewriter.getF32Type(),
                                     op->getOperand(0));
-    Value y = emitNarrow(rewriter, loc, getNarrow(op), format, x);
+    auto *emit = mode == ::norm::MathMode::Hardware ? emitHardware : emitNarrow;
+    Value y = emit(rewriter, loc, getNarrow(op), format, x);
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, type, y);
     return success();
   }
+
+private:
+  ::norm::MathMode mode;
 };
 
 Value emitActivation(OpBuilder &builder, SigmoidOp op) {
@@ -194,9 +209,29 @@ static bool isExpanded(StringRef name) {
              name);
 }
 
+/// Takes the flags of a program away, so that none is read as a request for the
+/// hardware's approximations by mistake.
+static void dropFastMath(GenericOp program) {
+  for (Operation &op : *program.getBlock())
+    if (auto flags = dyn_cast<arith::ArithFastMathInterface>(op);
+        flags && flags.getFastMathFlagsAttr() &&
+        flags.getFastMathFlagsAttr().getValue() != arith::FastMathFlags::none)
+      op.setAttr(flags.getFastMathAttrName(),
+                 arith::FastMathFlagsAttr::get(op.getContext(),
+                                               arith::FastMathFlags::none));
+}
+
 void NormExpandMathPass::runOnOperation() {
+  llvm::Expected<::norm::MathMode> mode = ::norm::parseMathMode(math);
+  if (!mode) {
+    getOperation()->emitError("option math ")
+        << llvm::toString(mode.takeError());
+    return signalPassFailure();
+  }
   SmallVector<Operation *> programs;
   getOperation()->walk([&](GenericOp op) {
+    if (*mode == ::norm::MathMode::Exact)
+      dropFastMath(op);
     if (llvm::any_of(*op.getBlock(), [](Operation &inner) {
           return isExpanded(inner.getName().getStringRef());
         }))
@@ -207,18 +242,17 @@ void NormExpandMathPass::runOnOperation() {
     return;
   MLIRContext *context = &getContext();
   RewritePatternSet patterns(context);
-  patterns
-      .add<ExpandFunction<math::ExpOp, emitExpOf>,
-           ExpandFunction<math::Exp2Op, emitExp2Of>,
-           ExpandFunction<math::ExpM1Op, emitExpM1>,
-           ExpandFunction<math::TanhOp, emitTanh>,
-           ExpandFunction<math::LogOp, emitLog>,
-           ExpandFunction<math::Log1pOp, emitLog1P>, ExpandRsqrt,
-           ExpandActivation<SigmoidOp>, ExpandActivation<SiluOp>,
-           ExpandActivation<GeluOp>, ExpandNarrow<math::ExpOp>,
-           ExpandNarrow<math::Exp2Op>, ExpandNarrow<math::TanhOp>,
-           ExpandNarrow<SigmoidOp>, ExpandNarrow<SiluOp>, ExpandNarrow<GeluOp>>(
-          context);
+  patterns.add<ExpandFunction<math::ExpOp, emitExpOf>,
+               ExpandFunction<math::Exp2Op, emitExp2Of>,
+               ExpandFunction<math::ExpM1Op, emitExpM1>,
+               ExpandFunction<math::TanhOp, emitTanh>,
+               ExpandFunction<math::LogOp, emitLog>,
+               ExpandFunction<math::Log1pOp, emitLog1P>, ExpandRsqrt,
+               ExpandActivation<SigmoidOp>, ExpandActivation<SiluOp>,
+               ExpandActivation<GeluOp>>(context);
+  patterns.add<ExpandNarrow<math::ExpOp>, ExpandNarrow<math::Exp2Op>,
+               ExpandNarrow<math::TanhOp>, ExpandNarrow<SigmoidOp>,
+               ExpandNarrow<SiluOp>, ExpandNarrow<GeluOp>>(context, *mode);
   populateMathF32ExpansionPatterns(patterns, isExpanded);
   populateMathPolynomialApproximationPatterns(patterns, isApproximatedUpstream);
   FrozenRewritePatternSet frozen(std::move(patterns));

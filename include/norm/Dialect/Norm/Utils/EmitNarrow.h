@@ -36,6 +36,21 @@ enum class NarrowFormat { BF16, F16 };
 Value emitNarrow(OpBuilder &builder, Location loc, NarrowFunction function,
                  NarrowFormat format, Value x);
 
+/// The same by a GPU's approximations. Those are asked for by
+/// `math.exp2 fastmath<afn>` and by `arith.divf fastmath<afn>` of 1, of which
+/// norm-legalize-math makes the instructions, and exactly rounded arithmetic on
+/// other targets; a subnormal f32 may become a zero in them. Once rounded to
+/// `format`, the result is within 0.92 ulp for GELU with erf in bf16, else
+/// within 0.65 ulp.
+///
+/// Ops, counted in the same way; one (*) or two (**) are approximations:
+///
+///     exp*   exp2*   tanh**   sigmoid**   silu**   gelu, erf*   gelu, tanh**
+///     3      3       7        5           7        11           9       bf16
+///     2      1       7        4           6        9            8       f16
+Value emitHardware(OpBuilder &builder, Location loc, NarrowFunction function,
+                   NarrowFormat format, Value x);
+
 } // namespace mlir::norm
 
 #endif // NORM_DIALECT_NORM_UTILS_EMITNARROW_H
