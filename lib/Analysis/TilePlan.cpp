@@ -375,9 +375,10 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   };
   if (schedule.threads == 1024 && held() > 128)
     schedule.threads = 512;
-  // Of more exchanges than one, each needs registers of its own.
-  bool isTight =
-      facts.phases > 2 && schedule.threads == 1024 && held() >= 128;
+  // Narrow values are held beside what they are computed with, which several
+  // phases make of them.
+  bool isTight = facts.phases > 2 && schedule.threads == 1024 &&
+                 facts.heldBytes <= 2 && held() >= 128;
   if (facts.phases > 1 && (held() > 256 || isTight)) {
     schedule.threads = std::min(facts.lanes, most);
     schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
