@@ -239,51 +239,38 @@ static double mergedDepth(int64_t count, int64_t depth, double perMerge) {
 /// deviation: docs/Reference.md.
 constexpr double kLeafRoundings = 30;
 
+/// `keepsRest`: what the mean's own place loses is kept, and counts to second
+/// order.
 static MomentBounds boundMerged(DType type, const ExactMoments &exact,
-                                double count, double m2High, double depth) {
+                                double count, double m2High, double depth,
+                                bool keepsRest) {
   if (exact.isConstant)
     return {};
   double unit = unitRoundoff(type);
   double deviation = std::sqrt(m2High / count);
   double rootMeanSquare =
       std::hypot(std::fabs(exact.mean) + exact.meanBound, deviation);
-  MomentBounds bounds;
-  bounds.mean = unit * (depth * (exact.magnitude + exact.meanBound) +
-                        3 * std::sqrt(depth) * deviation) +
-                depth * halfUlp(type, 0);
-  // The norm of the errors of all differences of means.
-  double differences = unit * std::sqrt(count) *
-                       (std::pow(depth, 1.5) / std::sqrt(3.0) * rootMeanSquare +
-                        3 * depth / std::sqrt(2.0) * deviation);
+  // Of the mean, and the norm of the errors of all differences of means.
+  double ofMean, differences;
+  if (keepsRest) {
+    ofMean = std::fabs(exact.mean) + exact.meanBound +
+             (kLeafRoundings + 5 * std::sqrt(depth)) * deviation +
+             3 * depth * unit * exact.magnitude;
+    differences =
+        (kLeafRoundings * std::sqrt(depth) + 5 * depth / std::sqrt(2.0)) *
+            deviation +
+        std::sqrt(3.0) * std::pow(depth, 1.5) * unit * rootMeanSquare;
+  } else {
+    ofMean = depth * (exact.magnitude + exact.meanBound) +
+             3 * std::sqrt(depth) * deviation;
+    differences = std::pow(depth, 1.5) / std::sqrt(3.0) * rootMeanSquare +
+                  3 * depth / std::sqrt(2.0) * deviation;
+  }
+  differences *= unit * std::sqrt(count);
   double shifted =
       2 * std::sqrt(m2High) * differences + differences * differences;
-  bounds.m2 = shifted + (depth + 6) * unit * (m2High + shifted) +
-              3 * count * halfUlp(type, 0);
-  return bounds;
-}
-
-static MomentBounds boundExact(DType type, const ExactMoments &exact,
-                               double count, double m2High, double depth) {
-  if (exact.isConstant)
-    return {};
-  double unit = unitRoundoff(type);
-  double deviation = std::sqrt(m2High / count);
-  double rootMeanSquare =
-      std::hypot(std::fabs(exact.mean) + exact.meanBound, deviation);
   MomentBounds bounds;
-  // What the mean's own place loses is kept; it counts to second order.
-  bounds.mean = unit * (std::fabs(exact.mean) + exact.meanBound +
-                        (kLeafRoundings + 5 * std::sqrt(depth)) * deviation +
-                        3 * depth * unit * exact.magnitude) +
-                depth * halfUlp(type, 0);
-  // The norm of the errors of all differences of means.
-  double differences =
-      unit * std::sqrt(count) *
-      ((kLeafRoundings * std::sqrt(depth) + 5 * depth / std::sqrt(2.0)) *
-           deviation +
-       std::sqrt(3.0) * std::pow(depth, 1.5) * unit * rootMeanSquare);
-  double shifted =
-      2 * std::sqrt(m2High) * differences + differences * differences;
+  bounds.mean = unit * ofMean + depth * halfUlp(type, 0);
   bounds.m2 = shifted + (depth + 6) * unit * (m2High + shifted) +
               3 * count * halfUlp(type, 0);
   return bounds;
@@ -326,10 +313,11 @@ Moments reference::moments(DType type, Row row, int64_t depth,
   double count = double(row.size());
   ExactMoments exact = exactMoments(row);
   double m2High = std::pow(std::sqrt(exact.m2) + exact.boundNorm, 2);
-  bool isExact =
+  bool keepsRest =
       form == MomentsForm::MergedExact || form == MomentsForm::Any;
-  MomentBounds bounds = (isExact ? boundExact : boundMerged)(
-      type, exact, count, m2High, mergedDepth(row.size(), depth, 0.5));
+  MomentBounds bounds =
+      boundMerged(type, exact, count, m2High,
+                  mergedDepth(row.size(), depth, 0.5), keepsRest);
   if (form == MomentsForm::Any || form == MomentsForm::AnyNarrow) {
     MomentBounds other = boundSummed(type, row, exact, count, m2High, depth);
     bounds.mean = std::max(bounds.mean, other.mean);
