@@ -163,8 +163,9 @@ Element reference::product(DType type, Row row, int64_t depth) {
   bool hasZero = below == 0 && result.isExact() && result.value == 0;
   if (!(above <= maxFinite(type)))
     return unknown(result.value);
+  // A zero has the sign that all elements make up.
   if (hasZero)
-    return {0, 0};
+    return result;
   double unit = unitRoundoff(type) * (type == DType::F64 ? 2 : 1);
   double growth = depth * unit * (1 + 2 * depth * unit);
   result.bound += growth * (std::fabs(result.value) + result.bound);

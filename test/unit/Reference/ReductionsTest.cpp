@@ -108,6 +108,8 @@ TEST(Product, HoldsEveryOrderAndOverflows) {
   EXPECT_TRUE(accepts(result, backward));
   EXPECT_FALSE(accepts(result, forward * 1.001));
   EXPECT_TRUE(product(DType::F32, rowOf({1e30, 1e30, 1e-30}), 2).isUnknown());
+  Element zero = product(DType::F32, rowOf({0, -3}), 2);
+  EXPECT_TRUE(zero.isExact() && zero.value == 0 && std::signbit(zero.value));
 }
 
 TEST(Moments, AcceptBothFormsInEveryOrder) {
