@@ -283,7 +283,8 @@ LogicalResult ManifestBuilder::traceOperands(LaunchOp launch) {
 void ManifestBuilder::addBuffers(LaunchOp launch, Kernel &kernel) {
   unsigned firstOutput = traces.size() - launch.getNumOutputs();
   for (auto [index, trace] : llvm::enumerate(traces)) {
-    if (!isa<MemRefType>(trace.base.getType()))
+    if (!isa<MemRefType>(trace.base.getType()) ||
+        (index < firstOutput && !launch.isRead(index)))
       continue;
     unsigned buffer = buffers.lookup(trace.base);
     auto add = [](std::vector<unsigned> &list, unsigned buffer) {

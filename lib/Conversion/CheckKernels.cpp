@@ -119,6 +119,11 @@ LogicalResult mlir::norm::checkLaunches(ModuleOp module) {
              << kernel.getOrder() << " and " << kernel.getSchedule()
              << ", but got " << launch.getOrder() << " and "
              << launch.getSchedule();
+    for (BlockArgument operand : kernel.getBlock()->getArguments())
+      if (!launch.isRead(operand.getArgNumber()) && !operand.use_empty())
+        return launch.emitOpError()
+               << "expects a kernel that doesn't use operand "
+               << operand.getArgNumber() << ", which is unread, but it does";
     return WalkResult::advance();
   });
   return failure(walk.wasInterrupted());

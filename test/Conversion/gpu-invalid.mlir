@@ -211,3 +211,23 @@ norm_tile.kernel @columns_overflow(%r: memref<?xf32>)
   norm_tile.work (%row) {
   }
 }
+
+// -----
+
+norm_tile.kernel @callee(%x: memref<?x64xf32>, %y: memref<?x64xf32>)
+    attributes {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], [0, 1]]>,
+                order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>} {
+  norm_tile.work (%row) {
+    norm_tile.phase (%column) {
+      %a = norm_tile.load %x[%row, %column] : memref<?x64xf32> -> vector<4xf32>
+      norm_tile.store %a, %y[%row, %column] : vector<4xf32>, memref<?x64xf32>
+    }
+  }
+}
+
+func.func @unread(%x: memref<?x64xf32>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{'norm_tile.launch' op expects a kernel that doesn't use operand 0, which is unread, but it does}}
+  norm_tile.launch @callee(%x, %y) {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], [0, 1]]>, num_outputs = 1 : i64,
+      order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>, unread = array<i64: 0>} : memref<?x64xf32>, memref<?x64xf32>
+  return
+}

@@ -189,3 +189,20 @@ func.func @two(%x: memref<?x64xf32>) {
   }
   return
 }
+
+// -----
+
+// The launch says which inputs only tell an extent.
+
+// CHECK:       norm_tile.launch @extent_0(
+// CHECK-SAME:    unread = array<i64: 0>
+func.func @extent(%x: memref<?x64xf32>, %w: memref<64xf32>, %r: memref<?xf32>) {
+  norm.generic (row, col) ins(%a = %x[row, col] : memref<?x64xf32>, %b = %w[col] : memref<64xf32>)
+      outs(%o = %r[row] : memref<?xf32>) {
+    %s = norm.reduce add %b over [col] : f32
+    %n = norm.extent row : f32
+    %q = arith.divf %s, %n : f32
+    norm.yield %q : f32
+  }
+  return
+}

@@ -740,3 +740,14 @@ norm_tile.kernel @wait_types(%x: memref<?x64xf32, strided<[?, 1]>>)
     %e:2 = norm_tile.exchange_wait %t : f32, f32
   }
 }
+
+// -----
+
+// Inputs that a launch doesn't read.
+
+func.func @unread(%x: memref<?x64xf32>, %y: memref<?x64xf32>) {
+  // expected-error@+1 {{'norm_tile.launch' op expects unread operands below 1, the number of inputs, but got 1}}
+  norm_tile.launch @kernel(%x, %y) {program = "p", space = #norm_tile.space<rows = [-1], columns = [64], axes = [[0, 1], [0, 1]]>, num_outputs = 1 : i64,
+      order = #norm.order<leaf = 4, lanes = 1024>, schedule = #norm.schedule<threads = 32>, unread = array<i64: 1>} : memref<?x64xf32>, memref<?x64xf32>
+  return
+}

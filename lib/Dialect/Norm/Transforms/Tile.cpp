@@ -72,8 +72,8 @@ struct Space {
   tile::SpaceAttr toAttribute(GenericOp op) const;
   /// Number of the kernel's dim that stands for `dim` alone.
   std::optional<unsigned> find(unsigned dim) const {
-    for (auto [number, group] : llvm::enumerate(llvm::concat<const SmallVector<unsigned>>(
-                                        rows, columns)))
+    for (auto [number, group] : llvm::enumerate(
+             llvm::concat<const SmallVector<unsigned>>(rows, columns)))
       if (group.size() == 1 && group.front() == dim)
         return number;
     return std::nullopt;
@@ -137,22 +137,23 @@ static uint64_t findNamedDims(GenericOp op) {
 /// Puts dims that lie in memory like one into one group. With `keepsStatic`, a
 /// static one stays apart from a dynamic one before it, where it is known to be
 /// a multiple of a chunk.
-static SmallVector<SmallVector<unsigned>>
-collapse(GenericOp op, ArrayRef<unsigned> dims, uint64_t separate,
-         bool keepsStatic = false) {
+static SmallVector<SmallVector<unsigned>> collapse(GenericOp op,
+                                                   ArrayRef<unsigned> dims,
+                                                   uint64_t separate,
+                                                   bool keepsStatic = false) {
   SmallVector<int64_t> extents = op.getExtents();
   SmallVector<SmallVector<unsigned>> groups;
   for (unsigned dim : dims) {
-    bool joins = !groups.empty() && !(separate >> dim & 1) &&
-                 !(separate >> groups.back().back() & 1) &&
-                 !(keepsStatic && ShapedType::isStatic(extents[dim]) &&
-                   ShapedType::isDynamic(extents[groups.back().back()])) &&
-                 isRandomOfBoth(op, groups.back().back(), dim) &&
-                 llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
-                   return liesLikeOne(operand,
-                                      op.getMatchingIndexingMap(&operand),
-                                      groups.back().back(), dim);
-                 });
+    bool joins =
+        !groups.empty() && !(separate >> dim & 1) &&
+        !(separate >> groups.back().back() & 1) &&
+        !(keepsStatic && ShapedType::isStatic(extents[dim]) &&
+          ShapedType::isDynamic(extents[groups.back().back()])) &&
+        isRandomOfBoth(op, groups.back().back(), dim) &&
+        llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+          return liesLikeOne(operand, op.getMatchingIndexingMap(&operand),
+                             groups.back().back(), dim);
+        });
     if (!joins)
       groups.emplace_back();
     groups.back().push_back(dim);
@@ -196,10 +197,10 @@ tile::SpaceAttr Space::toAttribute(GenericOp op) const {
         for (ArrayRef<unsigned> group : groups)
           // Nobody steps along a dim of one element, which may lie between
           // those that another dim stands for.
-          list.push_back(group.size() == 1 && extents[group.front()] == 1
-                             ? -1
-                             : axisOf(op.getMatchingIndexingMap(&operand),
-                                      group.back()));
+          list.push_back(
+              group.size() == 1 && extents[group.front()] == 1
+                  ? -1
+                  : axisOf(op.getMatchingIndexingMap(&operand), group.back()));
     axes.push_back(DenseI64ArrayAttr::get(op.getContext(), list));
   }
   return tile::SpaceAttr::get(op.getContext(), extentsOf(rows),
@@ -217,9 +218,8 @@ public:
   KernelBuilder(const Program &program, const Space &space,
                 tile::KernelOp kernel)
       : program(program), space(space), generic(program.op), kernel(kernel),
-        isAcross(kernel.getOrder().isAcross()),
-        rows(kernel.getContext()), chunks(kernel.getContext()),
-        loc(program.op->getLoc()) {}
+        isAcross(kernel.getOrder().isAcross()), rows(kernel.getContext()),
+        chunks(kernel.getContext()), loc(program.op->getLoc()) {}
 
   LogicalResult build();
 
@@ -436,8 +436,8 @@ Value KernelBuilder::emitIndex(IndexOp op, bool onChunk) {
   std::optional<unsigned> number = space.find(dim);
   // A dim of one element among others has no place in the kernel.
   if (!number)
-    return broadcast(b, toType(b, arith::ConstantIndexOp::create(b, loc, 0),
-                               op.getType()));
+    return broadcast(
+        b, toType(b, arith::ConstantIndexOp::create(b, loc, 0), op.getType()));
   if (!onChunk && !isAcross && space.rows.size() == 1)
     return toType(rows, row, op.getType());
   bool isVector = onChunk || isAcross;
@@ -504,8 +504,8 @@ void KernelBuilder::storeChunk(unsigned number, Value value) {
   Value destination = kernel.getBlock()->getArgument(number);
   bool hasRow = kernel.getSpace().hasRows(number);
   int64_t group = isAcross ? 1 : program.groupOfOperand(number);
-  tile::StoreOp::create(chunks, loc, value, destination,
-                        hasRow ? row : Value(), column, group);
+  tile::StoreOp::create(chunks, loc, value, destination, hasRow ? row : Value(),
+                        column, group);
 }
 
 LogicalResult KernelBuilder::buildPhase(unsigned phase, tile::PhaseOp op) {
@@ -589,8 +589,7 @@ void KernelBuilder::buildExchange(unsigned phase, tile::PhaseOp op) {
   for (Value result : results)
     types.push_back(isAcross ? Type(vectorOf(result.getType()))
                              : result.getType());
-  auto wait =
-      tile::ExchangeWaitOp::create(rows, loc, types, start.getToken());
+  auto wait = tile::ExchangeWaitOp::create(rows, loc, types, start.getToken());
   for (auto [from, to] : llvm::zip(results, wait.getResults()))
     rowValues.map(from, to);
 }
@@ -716,11 +715,18 @@ LogicalResult NormTile::tileOne(GenericOp op, SymbolTable &symbols) {
   StringAttr symbol = symbols.insert(kernel, getOperation().getBody()->begin());
   if (failed(KernelBuilder(*program, space, kernel).build()))
     return failure();
-  tile::LaunchOp::create(
-      b, op.getLoc(), FlatSymbolRefAttr::get(symbol), op->getOperands(),
-      kernel.getProgramAttr(), spaceAttr,
-      b.getI64IntegerAttr(op.getOutputs().size()),
-      kernel.getOrder(), kernel.getSchedule(), ArrayAttr());
+  SmallVector<int64_t> unread;
+  for (unsigned input = 0; input < op.getInputs().size(); ++input)
+    if (isa<MemRefType>(block.getArgument(input).getType()) &&
+        block.getArgument(input).use_empty())
+      unread.push_back(input);
+  tile::LaunchOp::create(b, op.getLoc(), FlatSymbolRefAttr::get(symbol),
+                         op->getOperands(), kernel.getProgramAttr(), spaceAttr,
+                         b.getI64IntegerAttr(op.getOutputs().size()),
+                         kernel.getOrder(), kernel.getSchedule(),
+                         unread.empty() ? DenseI64ArrayAttr()
+                                        : b.getDenseI64ArrayAttr(unread),
+                         ArrayAttr());
   op.erase();
   return success();
 }

@@ -73,8 +73,10 @@ private:
   LogicalResult verifyHold(HoldOp op);
   LogicalResult verifyHeld(HeldOp op);
 
-  /// Whether an operand varies on the columns that a phase walks.
+  /// Whether an operand is known to vary on the columns that a phase walks.
   bool isWalked(Value buffer);
+  /// Whether it may: no operand has an axis for a dim of one element.
+  bool mayBeWalked(Value buffer);
 
   KernelOp kernel;
   SpaceAttr space;
@@ -207,6 +209,14 @@ bool KernelVerifier::isWalked(Value buffer) {
   return false;
 }
 
+bool KernelVerifier::mayBeWalked(Value buffer) {
+  unsigned last = space.getNumDims() - (kernel.getOrder().getInner() > 1);
+  for (unsigned dim = space.getNumRowDims(); dim < last; ++dim)
+    if (space.getExtent(dim) == 1)
+      return true;
+  return isWalked(buffer);
+}
+
 LogicalResult KernelVerifier::verifyRow(Operation *op, Value given) {
   if (given == row)
     return success();
@@ -258,8 +268,9 @@ LogicalResult KernelVerifier::verifyChunkAccess(Operation *op, Value buffer,
     return failure();
   if (givenColumn != column)
     return op->emitOpError("expects the column of its 'norm_tile.phase'");
-  if (!isWalked(buffer))
-    return op->emitOpError() << "expects a buffer of columns but got " << memref;
+  if (!mayBeWalked(buffer))
+    return op->emitOpError()
+           << "expects a buffer of columns but got " << memref;
   if (failed(verifyChunkType(op, vector)))
     return failure();
   Type element = cast<VectorType>(vector).getElementType();
@@ -455,5 +466,18 @@ LogicalResult ExchangeWaitOp::verify() {
   if (TypeRange(expected) != getResultTypes())
     return emitOpError() << "expects results of types " << TypeRange(expected)
                          << " but got " << getResultTypes();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Launch
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verify() {
+  int64_t numInputs = getNumOperands() - getNumOutputs();
+  for (int64_t operand : getUnread().value_or(ArrayRef<int64_t>()))
+    if (operand < 0 || operand >= numInputs)
+      return emitOpError() << "expects unread operands below " << numInputs
+                           << ", the number of inputs, but got " << operand;
   return success();
 }

@@ -149,16 +149,24 @@ def NormTile_LaunchOp : NormTile_Op<"launch", []> {
   let summary = "run a kernel on buffers";
   let description = [{
     Repeats what a launcher needs to know of the kernel, which is gone once it
-    has been converted; `variants` are then its forms.
+    has been converted; `variants` are then its forms. `unread` are the inputs of
+    which the kernel uses the extents only: not a byte of them is loaded.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<AnyType>:$operands,
     StrAttr:$program, NormTile_SpaceAttr:$space, I64Attr:$num_outputs,
     Norm_OrderAttr:$order, Norm_ScheduleAttr:$schedule,
+    OptionalAttr<DenseI64ArrayAttr>:$unread,
     OptionalAttr<ArrayAttr>:$variants);
+  let hasVerifier = 1;
   let assemblyFormat = [{
     $kernel `(` $operands `)` attr-dict `:` type($operands)
   }];
   let extraClassDeclaration = [{
+    /// Whether the kernel loads elements of the input.
+    bool isRead(int64_t operand) {
+      return !::llvm::is_contained(
+          getUnread().value_or(::llvm::ArrayRef<int64_t>()), operand);
+    }
     int64_t getColumns() { return getSpace().countColumns(); }
   }];
 }
