@@ -59,12 +59,39 @@ DeviceContext::open(unsigned ordinal, llvm::StringRef library) {
           cu.check(cu.primaryCtxRetain(&context->context, context->device),
                    "cuDevicePrimaryCtxRetain"))
     return error;
-  if (llvm::Error error = context->makeCurrent())
-    return error;
-  if (llvm::Error error = cu.check(
-          cu.streamCreate(&context->queue, kNonBlocking), "cuStreamCreate"))
+  if (llvm::Error error = context->createStream())
     return error;
   return context;
+}
+
+llvm::Expected<std::shared_ptr<DeviceContext>>
+DeviceContext::borrow(Context borrowed, llvm::StringRef library) {
+  llvm::Expected<std::shared_ptr<const Driver>> driver = Driver::load(library);
+  if (!driver)
+    return driver.takeError();
+  std::shared_ptr<DeviceContext> context(new DeviceContext(*driver));
+  context->context = borrowed;
+  context->isBorrowed = true;
+  CurrentContext current(*context);
+  if (llvm::Error error = current.enter())
+    return error;
+  const Driver &cu = context->driver();
+  if (llvm::Error error =
+          cu.check(cu.ctxGetDevice(&context->device), "cuCtxGetDevice"))
+    return error;
+  if (llvm::Error error = context->readProperties())
+    return error;
+  if (llvm::Error error = context->createStream())
+    return error;
+  return context;
+}
+
+llvm::Error DeviceContext::createStream() {
+  CurrentContext current(*this);
+  if (llvm::Error error = current.enter())
+    return error;
+  return table->check(table->streamCreate(&queue, kNonBlocking),
+                      "cuStreamCreate");
 }
 
 // Destructors have nobody to report to; what fails in them has failed, and was
@@ -72,10 +99,13 @@ DeviceContext::open(unsigned ordinal, llvm::StringRef library) {
 DeviceContext::~DeviceContext() {
   if (!context)
     return;
-  llvm::consumeError(makeCurrent());
-  if (queue)
+  if (queue) {
+    CurrentContext current(*this);
+    llvm::consumeError(current.enter());
     (void)table->streamDestroy(queue);
-  (void)table->primaryCtxRelease(device);
+  }
+  if (!isBorrowed)
+    (void)table->primaryCtxRelease(device);
 }
 
 llvm::Error DeviceContext::readProperties() {
@@ -107,8 +137,23 @@ llvm::Error DeviceContext::readProperties() {
   return llvm::Error::success();
 }
 
-llvm::Error DeviceContext::makeCurrent() const {
-  return table->check(table->ctxSetCurrent(context), "cuCtxSetCurrent");
+CurrentContext::~CurrentContext() {
+  if (isChanged)
+    (void)context.driver().ctxSetCurrent(before);
+}
+
+llvm::Error CurrentContext::enter() {
+  const Driver &cu = context.driver();
+  if (llvm::Error error =
+          cu.check(cu.ctxGetCurrent(&before), "cuCtxGetCurrent"))
+    return error;
+  if (before == context.handle())
+    return llvm::Error::success();
+  if (llvm::Error error =
+          cu.check(cu.ctxSetCurrent(context.handle()), "cuCtxSetCurrent"))
+    return error;
+  isChanged = true;
+  return llvm::Error::success();
 }
 
 llvm::Error DeviceContext::synchronize() const {
@@ -119,7 +164,8 @@ llvm::Expected<std::unique_ptr<CudaBuffer>>
 CudaBuffer::create(std::shared_ptr<DeviceContext> context, uint64_t bytes,
                    uint64_t misalignment) {
   const Driver &cu = context->driver();
-  if (llvm::Error error = context->makeCurrent())
+  CurrentContext current(*context);
+  if (llvm::Error error = current.enter())
     return error;
   // The driver refuses 0 bytes, and aligns to 256 or more.
   uint64_t total =
@@ -135,7 +181,8 @@ CudaBuffer::create(std::shared_ptr<DeviceContext> context, uint64_t bytes,
 }
 
 CudaBuffer::~CudaBuffer() {
-  llvm::consumeError(context->makeCurrent());
+  CurrentContext current(*context);
+  llvm::consumeError(current.enter());
   (void)context->driver().memFree(memory);
 }
 
@@ -143,7 +190,8 @@ llvm::Expected<std::unique_ptr<LoadedModule>>
 LoadedModule::load(std::shared_ptr<DeviceContext> context,
                    llvm::StringRef image) {
   const Driver &cu = context->driver();
-  if (llvm::Error error = context->makeCurrent())
+  CurrentContext current(*context);
+  if (llvm::Error error = current.enter())
     return error;
   // PTX must end in a NUL, which a StringRef needn't.
   std::string terminated = image.str();
@@ -172,7 +220,8 @@ LoadedModule::load(std::shared_ptr<DeviceContext> context,
 }
 
 LoadedModule::~LoadedModule() {
-  llvm::consumeError(context->makeCurrent());
+  CurrentContext current(*context);
+  llvm::consumeError(current.enter());
   (void)context->driver().moduleUnload(loaded);
 }
 

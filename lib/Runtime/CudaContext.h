@@ -28,33 +28,55 @@ struct DeviceProperties {
   int cooperative = 0; ///< 1: cooperative launches
 };
 
-/// The primary context of one device and one stream in it, shared by all that
-/// lives on the device.
+/// A context of one device and one stream in it, shared by all that lives on
+/// the device.
 class DeviceContext {
 public:
+  /// The primary context of a device.
   static llvm::Expected<std::shared_ptr<DeviceContext>>
   open(unsigned ordinal, llvm::StringRef library);
+  /// A context that somebody else owns, and keeps as long as this exists.
+  static llvm::Expected<std::shared_ptr<DeviceContext>>
+  borrow(Context borrowed, llvm::StringRef library);
   ~DeviceContext();
 
   const Driver &driver() const { return *table; }
   const DeviceProperties &properties() const { return props; }
   cuda::Stream stream() const { return queue; }
+  Context handle() const { return context; }
+  DeviceId id() const { return device; }
 
-  /// Makes the context current in the calling thread; every entry point of the
-  /// runtime does so first.
-  llvm::Error makeCurrent() const;
   llvm::Error synchronize() const;
 
 private:
   explicit DeviceContext(std::shared_ptr<const Driver> table)
       : table(std::move(table)) {}
   llvm::Error readProperties();
+  llvm::Error createStream();
 
   std::shared_ptr<const Driver> table;
   DeviceId device = 0;
   Context context = nullptr;
+  bool isBorrowed = false;
   cuda::Stream queue = nullptr;
   DeviceProperties props;
+};
+
+/// Has a context current in the calling thread until the end of the scope, and
+/// then what was current before; every entry point of the runtime has one.
+class CurrentContext {
+public:
+  explicit CurrentContext(const DeviceContext &context) : context(context) {}
+  ~CurrentContext();
+  CurrentContext(const CurrentContext &) = delete;
+  CurrentContext &operator=(const CurrentContext &) = delete;
+
+  llvm::Error enter();
+
+private:
+  const DeviceContext &context;
+  Context before = nullptr;
+  bool isChanged = false;
 };
 
 /// Memory of a CUDA device.
@@ -106,6 +128,23 @@ llvm::Expected<Timing> timeOnStream(std::shared_ptr<DeviceContext> context,
                                     uint64_t traffic,
                                     const TimingOptions &options,
                                     llvm::function_ref<llvm::Error()> body);
+
+/// The same for several bodies that take turns, flushed or not as the options
+/// say (`Device::timeInTurns`).
+llvm::Expected<std::vector<Timing>>
+timeTurnsOnStream(std::shared_ptr<DeviceContext> context,
+                  llvm::ArrayRef<DeviceWork> bodies,
+                  const TurnOptions &options);
+
+/// What `work` enqueues on the context's stream, as a graph that is launched
+/// (`Device::record`). An error for a driver without graphs, and for work that
+/// can't be captured.
+llvm::Expected<DeviceWork> recordGraph(std::shared_ptr<DeviceContext> context,
+                                       DeviceWork work);
+
+/// Reads the sensors through NVIDIA's management library. An error where it
+/// can't be loaded or doesn't know the device.
+llvm::Expected<DeviceClocks> readClocks(const DeviceContext &context);
 
 } // namespace norm::cuda
 

@@ -12,6 +12,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 using namespace norm;
 using namespace norm::cuda;
@@ -36,27 +38,60 @@ struct CudaVariant {
 
 /// A module and its kernels' functions, `[kernel][variant]`.
 struct CudaCode {
+  Manifest manifest;
   std::shared_ptr<DeviceContext> context;
   std::unique_ptr<LoadedModule> module;
   std::vector<std::vector<CudaVariant>> kernels;
 };
 
+/// Enqueues the kernels of checked calls on one stream. The context must be
+/// current.
+class CudaQueue {
+public:
+  CudaQueue(const CudaCode &code, cuda::Stream stream)
+      : code(code), cu(code.context->driver()), stream(stream) {}
+
+  /// Makes the plan's counters zero, unless they are known to be, and enqueues
+  /// its kernels. No workspace will do where the plan needs none.
+  llvm::Error run(LaunchPlan &plan, WorkspaceMemory *workspace);
+  llvm::Error clearCounters(const LaunchPlan &plan, WorkspaceMemory &workspace);
+  llvm::Error enqueue(KernelLaunch &kernel);
+
+private:
+  llvm::Error launch(const Variant &variant, Function function, unsigned grid,
+                     bool isCooperative, void **params);
+
+  const CudaCode &code;
+  const Driver &cu;
+  cuda::Stream stream;
+};
+
+llvm::Error CudaQueue::run(LaunchPlan &plan, WorkspaceMemory *workspace) {
+  if (workspace)
+    if (llvm::Error error = clearCounters(plan, *workspace))
+      return error;
+  for (KernelLaunch &kernel : plan.kernels)
+    if (llvm::Error error = enqueue(kernel)) {
+      if (workspace)
+        workspace->invalidate();
+      return error;
+    }
+  return llvm::Error::success();
+}
+
 class CudaLaunch final : public PreparedLaunch {
 public:
-  CudaLaunch(std::shared_ptr<const CudaCode> code, const Manifest &manifest,
-             LaunchPlan plan, std::shared_ptr<WorkspaceMemory> workspace)
-      : code(std::move(code)), manifest(manifest),
-        workspace(std::move(workspace)) {
+  CudaLaunch(std::shared_ptr<const CudaCode> code, LaunchPlan plan,
+             std::shared_ptr<WorkspaceMemory> workspace)
+      : code(std::move(code)), workspace(std::move(workspace)) {
     launchPlan = std::move(plan);
   }
 
   llvm::Error run() override {
-    if (llvm::Error error = clearCounters())
+    CurrentContext current(*code->context);
+    if (llvm::Error error = current.enter())
       return error;
-    for (KernelLaunch &kernel : launchPlan.kernels)
-      if (llvm::Error error = enqueue(kernel))
-        return error;
-    return llvm::Error::success();
+    return queue().run(launchPlan, workspace.get());
   }
 
   llvm::Expected<Timing> time(unsigned index,
@@ -64,44 +99,39 @@ public:
     KernelLaunch &kernel = launchPlan.kernels[index];
     if (kernel.empty())
       return Timing{{0.0}};
-    if (llvm::Error error = clearCounters())
+    CurrentContext current(*code->context);
+    if (llvm::Error error = current.enter())
+      return error;
+    if (llvm::Error error = queue().clearCounters(launchPlan, *workspace))
       return error;
     llvm::Expected<Timing> timing =
         timeOnStream(code->context, kernel.minimalBytes, options,
-                     [&] { return enqueue(kernel); });
+                     [&] { return queue().enqueue(kernel); });
     if (!timing)
       workspace->invalidate();
     return timing;
   }
 
 private:
-  llvm::Error clearCounters();
-  llvm::Error enqueue(KernelLaunch &kernel);
-  llvm::Error launch(const Variant &variant, Function function, unsigned grid,
-                     bool isCooperative, void **params);
+  CudaQueue queue() const { return {*code, code->context->stream()}; }
 
   std::shared_ptr<const CudaCode> code;
-  Manifest manifest;
   std::shared_ptr<WorkspaceMemory> workspace;
 };
 
-llvm::Error CudaLaunch::clearCounters() {
-  const DeviceContext &context = *code->context;
-  if (llvm::Error error = context.makeCurrent())
-    return error;
-  return workspace->enter(launchPlan, [&](uint64_t address, uint64_t bytes) {
-    const Driver &cu = context.driver();
-    return cu.check(
-        cu.memsetD8Async(address, 0, size_t(bytes), context.stream()),
-        "cuMemsetD8Async");
+llvm::Error CudaQueue::clearCounters(const LaunchPlan &plan,
+                                     WorkspaceMemory &workspace) {
+  return workspace.enter(plan, [&](uint64_t address, uint64_t bytes) {
+    return cu.check(cu.memsetD8Async(address, 0, size_t(bytes), stream),
+                    "cuMemsetD8Async");
   });
 }
 
-llvm::Error CudaLaunch::enqueue(KernelLaunch &kernel) {
+llvm::Error CudaQueue::enqueue(KernelLaunch &kernel) {
   if (kernel.empty())
     return llvm::Error::success();
   const Variant &variant =
-      manifest.kernels[kernel.kernel].variants[kernel.variant];
+      code.manifest.kernels[kernel.kernel].variants[kernel.variant];
   uint64_t groups = kernel.groups;
   if (groups > kMaxGrid / variant.cluster)
     return llvm::createStringError(
@@ -111,26 +141,21 @@ llvm::Error CudaLaunch::enqueue(KernelLaunch &kernel) {
   llvm::SmallVector<void *, 16> params;
   for (uint64_t &slot : kernel.params)
     params.push_back(&slot);
-  llvm::Error error = launch(
-      variant, code->kernels[kernel.kernel][kernel.variant].function,
-      unsigned(groups * variant.cluster), kernel.split > 1, params.data());
-  if (error)
-    workspace->invalidate();
-  return error;
+  return launch(variant, code.kernels[kernel.kernel][kernel.variant].function,
+                unsigned(groups * variant.cluster), kernel.split > 1,
+                params.data());
 }
 
-llvm::Error CudaLaunch::launch(const Variant &variant, Function function,
-                               unsigned grid, bool isCooperative,
-                               void **params) {
-  const Driver &cu = code->context->driver();
-  cuda::Stream stream = code->context->stream();
+llvm::Error CudaQueue::launch(const Variant &variant, Function function,
+                              unsigned grid, bool isCooperative,
+                              void **params) {
   unsigned shared = unsigned(variant.dynamicShared);
   if (!cu.launchKernelEx) {
     if (variant.cluster > 1)
       return llvm::createStringError(
           "kernel '" + variant.symbol +
           "': expects a driver with clusters (CUDA 11.8) but got " +
-          llvm::Twine(code->context->properties().driver));
+          llvm::Twine(code.context->properties().driver));
     if (isCooperative)
       return cu.check(cu.launchCooperative(function, grid, 1, 1, variant.block,
                                            1, 1, shared, stream, params),
@@ -160,11 +185,13 @@ llvm::Error CudaLaunch::launch(const Variant &variant, Function function,
 
 class CudaExecutable final : public Executable {
 public:
-  CudaExecutable(Manifest manifest, std::shared_ptr<const CudaCode> code)
-      : Executable(std::move(manifest)), code(std::move(code)) {}
+  explicit CudaExecutable(std::shared_ptr<const CudaCode> loaded)
+      : Executable(loaded->manifest), code(std::move(loaded)) {}
 
   llvm::Expected<std::unique_ptr<PreparedLaunch>>
   prepare(llvm::ArrayRef<BoundArgument> arguments) override;
+  llvm::Error enqueue(llvm::ArrayRef<BoundArgument> arguments,
+                      const LaunchOptions &options) override;
 
   std::vector<std::string> notes() const override {
     std::vector<std::string> lines;
@@ -179,17 +206,49 @@ public:
 
 private:
   llvm::Error synchronize() override {
-    if (llvm::Error error = code->context->makeCurrent())
+    CurrentContext current(*code->context);
+    if (llvm::Error error = current.enter())
       return error;
     llvm::Error error = code->context->synchronize();
     if (error)
       pool.invalidate();
     return error;
   }
+  uint64_t residentCtas(unsigned kernel, unsigned variant) const override {
+    return code->kernels[kernel][variant].residentCtas;
+  }
 
   std::shared_ptr<const CudaCode> code;
   WorkspacePool pool;
+  std::mutex mutex; ///< of what follows, and while it's used
+  std::map<uint64_t, WorkspacePool> streamPools;
 };
+
+llvm::Error CudaExecutable::enqueue(llvm::ArrayRef<BoundArgument> arguments,
+                                    const LaunchOptions &options) {
+  CurrentContext current(*code->context);
+  if (llvm::Error error = current.enter())
+    return error;
+  std::shared_ptr<WorkspaceMemory> workspace;
+  std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
+  auto own = [&](uint64_t bytes) -> llvm::Error {
+    // Until all is enqueued: launches on one stream follow each other.
+    lock.lock();
+    return streamPools[options.stream]
+        .get(bytes,
+             [&](uint64_t size) {
+               return CudaBuffer::create(code->context, size, 0);
+             })
+        .moveInto(workspace);
+  };
+  llvm::Expected<LaunchPlan> plan =
+      planWithWorkspace(arguments, options, own, workspace);
+  if (!plan)
+    return plan.takeError();
+  // The driver's handles are pointers.
+  auto stream = reinterpret_cast<cuda::Stream>(uintptr_t(options.stream));
+  return CudaQueue(*code, stream).run(*plan, workspace.get());
+}
 
 llvm::Expected<std::unique_ptr<PreparedLaunch>>
 CudaExecutable::prepare(llvm::ArrayRef<BoundArgument> arguments) {
@@ -202,28 +261,26 @@ CudaExecutable::prepare(llvm::ArrayRef<BoundArgument> arguments) {
       return error;
     return workspace->address();
   };
-  auto residentCtas = [&](unsigned kernel, unsigned variant) {
-    return code->kernels[kernel][variant].residentCtas;
+  auto resident = [&](unsigned kernel, unsigned variant) {
+    return residentCtas(kernel, variant);
   };
   LaunchResources resources;
   resources.workspace = shared;
-  resources.residentCtas = residentCtas;
+  resources.residentCtas = resident;
   llvm::Expected<LaunchPlan> plan =
       planLaunch(description, arguments, resources);
   if (!plan)
     return plan.takeError();
-  return std::make_unique<CudaLaunch>(code, description, std::move(*plan),
+  return std::make_unique<CudaLaunch>(code, std::move(*plan),
                                       std::move(workspace));
 }
 
 class CudaDevice final : public Device {
 public:
-  CudaDevice(unsigned ordinal, std::shared_ptr<DeviceContext> context)
-      : ordinal(ordinal), context(std::move(context)) {}
+  CudaDevice(std::string title, std::shared_ptr<DeviceContext> context)
+      : title(std::move(title)), context(std::move(context)) {}
 
-  std::string name() const override {
-    return "cuda:" + std::to_string(ordinal);
-  }
+  std::string name() const override { return title; }
   std::string description() const override;
   std::string target() const override {
     const DeviceProperties &props = context->properties();
@@ -245,11 +302,24 @@ public:
   llvm::Expected<std::unique_ptr<Executable>>
   load(llvm::StringRef code, const Manifest &manifest) override;
   llvm::Error synchronize() override {
-    if (llvm::Error error = context->makeCurrent())
+    CurrentContext current(*context);
+    if (llvm::Error error = current.enter())
       return error;
     return context->synchronize();
   }
   llvm::Expected<CopyRate> measureCopyRate(uint64_t bytes) override;
+  DeviceFacts facts() const override;
+  llvm::Expected<DeviceClocks> clocks() const override {
+    return readClocks(*context);
+  }
+  llvm::Expected<std::vector<Timing>>
+  timeInTurns(llvm::ArrayRef<DeviceWork> works,
+              const TurnOptions &options) override {
+    return timeTurnsOnStream(context, works, options);
+  }
+  llvm::Expected<DeviceWork> record(DeviceWork work) override {
+    return recordGraph(context, std::move(work));
+  }
 
 private:
   llvm::Error checkTarget(const Manifest &manifest) const;
@@ -258,7 +328,7 @@ private:
   llvm::Expected<uint64_t> countResident(const Variant &variant,
                                          Function function);
 
-  unsigned ordinal;
+  std::string title;
   std::shared_ptr<DeviceContext> context;
 };
 
@@ -270,6 +340,15 @@ std::string CudaDevice::description() const {
                        props.multiprocessors, props.clock / 1000,
                        props.l2Bytes >> 20, props.driver / 1000,
                        props.driver % 1000 / 10);
+}
+
+DeviceFacts CudaDevice::facts() const {
+  const DeviceProperties &props = context->properties();
+  DeviceFacts facts;
+  facts.cacheBytes = uint64_t(props.l2Bytes);
+  facts.multiprocessors = unsigned(props.multiprocessors);
+  facts.megahertz = props.clock / 1000.0;
+  return facts;
 }
 
 llvm::Error checkRange(uint64_t offset, uint64_t bytes, const Buffer &buffer) {
@@ -285,7 +364,8 @@ llvm::Error CudaDevice::fill(Buffer &buffer, uint8_t byte) {
   if (buffer.bytes() == 0)
     return llvm::Error::success();
   const Driver &cu = context->driver();
-  if (llvm::Error error = context->makeCurrent())
+  CurrentContext current(*context);
+  if (llvm::Error error = current.enter())
     return error;
   return cu.check(cu.memsetD8Async(buffer.address(), byte,
                                    size_t(buffer.bytes()), context->stream()),
@@ -299,7 +379,8 @@ llvm::Error CudaDevice::copyIn(Buffer &buffer, uint64_t offset,
   if (bytes.empty())
     return llvm::Error::success();
   const Driver &cu = context->driver();
-  if (llvm::Error error = context->makeCurrent())
+  CurrentContext current(*context);
+  if (llvm::Error error = current.enter())
     return error;
   if (llvm::Error error =
           cu.check(cu.memcpyHtoDAsync(buffer.address() + offset, bytes.data(),
@@ -317,7 +398,8 @@ llvm::Error CudaDevice::copyOut(llvm::MutableArrayRef<uint8_t> bytes,
   if (bytes.empty())
     return llvm::Error::success();
   const Driver &cu = context->driver();
-  if (llvm::Error error = context->makeCurrent())
+  CurrentContext current(*context);
+  if (llvm::Error error = current.enter())
     return error;
   if (llvm::Error error =
           cu.check(cu.memcpyDtoHAsync(bytes.data(), buffer.address() + offset,
@@ -419,7 +501,11 @@ CudaDevice::load(llvm::StringRef image, const Manifest &manifest) {
     return error;
   if (llvm::Error error = checkTarget(manifest))
     return error;
+  CurrentContext current(*context);
+  if (llvm::Error error = current.enter())
+    return error;
   auto code = std::make_shared<CudaCode>();
+  code->manifest = manifest;
   code->context = context;
   if (llvm::Error error =
           LoadedModule::load(context, image).moveInto(code->module))
@@ -442,12 +528,13 @@ CudaDevice::load(llvm::StringRef image, const Manifest &manifest) {
             llvm::Twine(kMostLocalBytes) + " are allowed");
     }
   }
-  return std::make_unique<CudaExecutable>(manifest, std::move(code));
+  return std::make_unique<CudaExecutable>(std::move(code));
 }
 
 llvm::Expected<CopyRate> CudaDevice::measureCopyRate(uint64_t bytes) {
   const Driver &cu = context->driver();
-  if (llvm::Error error = context->makeCurrent())
+  CurrentContext current(*context);
+  if (llvm::Error error = current.enter())
     return error;
   size_t free = 0, total = 0;
   if (llvm::Error error =
@@ -494,5 +581,18 @@ norm::openCudaDevice(unsigned ordinal, llvm::StringRef library) {
       DeviceContext::open(ordinal, library);
   if (!context)
     return context.takeError();
-  return std::make_unique<CudaDevice>(ordinal, std::move(*context));
+  return std::make_unique<CudaDevice>("cuda:" + std::to_string(ordinal),
+                                      std::move(*context));
+}
+
+llvm::Expected<std::unique_ptr<Device>>
+norm::openCudaContext(uint64_t context, llvm::StringRef library) {
+  if (context == 0)
+    return llvm::createStringError("expects a CUDA context but got null");
+  llvm::Expected<std::shared_ptr<DeviceContext>> borrowed =
+      DeviceContext::borrow(reinterpret_cast<Context>(uintptr_t(context)),
+                            library);
+  if (!borrowed)
+    return borrowed.takeError();
+  return std::make_unique<CudaDevice>("cuda", std::move(*borrowed));
 }

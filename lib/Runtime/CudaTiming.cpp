@@ -162,27 +162,30 @@ private:
   std::vector<Event> events;
 };
 
-/// Times batches of a body.
+/// Times batches of rounds over several bodies.
 class StreamTimer {
 public:
   StreamTimer(std::shared_ptr<DeviceContext> context,
-              llvm::function_ref<llvm::Error()> body)
-      : context(context), body(body), events(context) {}
+              llvm::ArrayRef<DeviceWork> bodies)
+      : context(context), bodies(bodies), events(context),
+        timings(bodies.size()) {}
 
   std::unique_ptr<CacheFlusher> flusher;
 
   llvm::Error warmUp(unsigned count) {
     for (unsigned i = 0; i < count; ++i)
-      if (llvm::Error error = body())
-        return error;
+      for (const DeviceWork &body : bodies)
+        if (llvm::Error error = body())
+          return error;
     return context->synchronize();
   }
 
-  llvm::Error batch(unsigned count, Timing &timing) {
+  llvm::Error batch(unsigned rounds) {
+    unsigned count = rounds * unsigned(bodies.size());
     if (llvm::Error error = events.create(count))
       return error;
     // Keeps the device busy while the first launch is enqueued.
-    if (llvm::Error error = flusher ? flusher->enqueue() : body())
+    if (llvm::Error error = flusher ? flusher->enqueue() : bodies.back()())
       return error;
     for (unsigned i = 0; i < count; ++i)
       if (llvm::Error error = enqueue(i))
@@ -191,10 +194,22 @@ public:
       llvm::Expected<double> elapsed = events.milliseconds(i);
       if (!elapsed)
         return elapsed.takeError();
-      timing.milliseconds.push_back(*elapsed);
+      timings[i % bodies.size()].milliseconds.push_back(*elapsed);
     }
     return llvm::Error::success();
   }
+
+  size_t rounds() const { return timings.front().milliseconds.size(); }
+
+  /// Milliseconds of a slow round.
+  double slowestRound() const {
+    double total = 0;
+    for (const Timing &timing : timings)
+      total += timing.quantile(1.0);
+    return std::max(total, 1e-3);
+  }
+
+  std::vector<Timing> take() { return std::move(timings); }
 
 private:
   llvm::Error enqueue(unsigned index) {
@@ -203,44 +218,61 @@ private:
         return error;
     if (llvm::Error error = events.record(2 * index))
       return error;
-    if (llvm::Error error = body())
+    if (llvm::Error error = bodies[index % bodies.size()]())
       return error;
     return events.record(2 * index + 1);
   }
 
   std::shared_ptr<DeviceContext> context;
-  llvm::function_ref<llvm::Error()> body;
+  llvm::ArrayRef<DeviceWork> bodies;
   EventPairs events;
+  std::vector<Timing> timings;
 };
 
 } // namespace
 
-llvm::Expected<Timing>
-cuda::timeOnStream(std::shared_ptr<DeviceContext> context, uint64_t traffic,
-                   const TimingOptions &options,
-                   llvm::function_ref<llvm::Error()> body) {
-  if (llvm::Error error = context->makeCurrent())
+llvm::Expected<std::vector<Timing>>
+cuda::timeTurnsOnStream(std::shared_ptr<DeviceContext> context,
+                        llvm::ArrayRef<DeviceWork> bodies,
+                        const TurnOptions &options) {
+  if (bodies.empty())
+    return std::vector<Timing>();
+  CurrentContext current(*context);
+  if (llvm::Error error = current.enter())
     return error;
-  StreamTimer timer(context, body);
-  if (traffic / kStreamingFactor < uint64_t(context->properties().l2Bytes))
+  StreamTimer timer(context, bodies);
+  if (options.flush)
     if (llvm::Error error =
             CacheFlusher::create(context).moveInto(timer.flusher))
       return error;
   if (llvm::Error error = timer.warmUp(options.warmups))
     return error;
-  Timing timing;
   // The first few tell how many fit into the budget.
-  unsigned first = std::min(options.launches, 3u);
-  if (llvm::Error error = timer.batch(first, timing))
+  if (llvm::Error error = timer.batch(std::min(options.launches, 3u)))
     return error;
-  double slowest = std::max(timing.quantile(1.0), 1e-3);
-  unsigned affordable =
-      unsigned(std::clamp(options.budget / slowest, 3.0, 1e6));
+  unsigned affordable = unsigned(
+      std::clamp(options.budget / timer.slowestRound(), 3.0, 1e6));
   unsigned total = std::min(options.launches, affordable);
-  while (timing.milliseconds.size() < total) {
-    unsigned left = total - unsigned(timing.milliseconds.size());
-    if (llvm::Error error = timer.batch(std::min(left, kBatch), timing))
+  unsigned mostRounds = std::max(kBatch / unsigned(bodies.size()), 1u);
+  while (timer.rounds() < total) {
+    unsigned left = total - unsigned(timer.rounds());
+    if (llvm::Error error = timer.batch(std::min(left, mostRounds)))
       return error;
   }
-  return timing;
+  return timer.take();
+}
+
+llvm::Expected<Timing>
+cuda::timeOnStream(std::shared_ptr<DeviceContext> context, uint64_t traffic,
+                   const TimingOptions &options,
+                   llvm::function_ref<llvm::Error()> body) {
+  TurnOptions turns;
+  static_cast<TimingOptions &>(turns) = options;
+  turns.flush =
+      traffic / kStreamingFactor < uint64_t(context->properties().l2Bytes);
+  llvm::Expected<std::vector<Timing>> timings =
+      timeTurnsOnStream(std::move(context), DeviceWork(body), turns);
+  if (!timings)
+    return timings.takeError();
+  return std::move(timings->front());
 }

@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/Runtime/Device.h"
+#include "Workspace.h"
 #include "norm/Runtime/CudaDevice.h"
 #include "norm/Runtime/EmulatedDevice.h"
 #include "norm/Runtime/HostDevice.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -47,6 +50,107 @@ llvm::Error Executable::launch(llvm::ArrayRef<BoundArgument> arguments) {
   llvm::Error error = (*prepared)->run();
   // The temporaries must outlive the kernels, even after a failed launch.
   return llvm::joinErrors(std::move(error), synchronize());
+}
+
+/// What the parts of a workspace are aligned to.
+static constexpr uint64_t kWorkspaceAlignment = 256;
+
+static llvm::Error checkWorkspace(const LaunchOptions &options,
+                                  uint64_t bytes) {
+  if (options.workspace % kWorkspaceAlignment != 0)
+    return llvm::createStringError(
+        "expects a workspace aligned to " + llvm::Twine(kWorkspaceAlignment) +
+        " bytes but got 0x" + llvm::utohexstr(options.workspace));
+  if (options.workspaceBytes < bytes)
+    return llvm::createStringError("expects a workspace of " +
+                                   llvm::Twine(bytes) + " bytes but got " +
+                                   llvm::Twine(options.workspaceBytes));
+  return llvm::Error::success();
+}
+
+llvm::Expected<LaunchPlan> Executable::planWithWorkspace(
+    llvm::ArrayRef<BoundArgument> arguments, const LaunchOptions &options,
+    llvm::function_ref<llvm::Error(uint64_t)> own,
+    std::shared_ptr<WorkspaceMemory> &workspace) const {
+  auto take = [&](uint64_t bytes) -> llvm::Expected<uint64_t> {
+    if (bytes == 0)
+      return 0;
+    if (options.workspace == 0) {
+      if (llvm::Error error = own(bytes))
+        return std::move(error);
+      return workspace->address();
+    }
+    if (llvm::Error error = checkWorkspace(options, bytes))
+      return std::move(error);
+    workspace = std::make_shared<WorkspaceMemory>(
+        std::make_unique<BorrowedBuffer>(options.workspace, bytes));
+    return options.workspace;
+  };
+  auto resident = [&](unsigned kernel, unsigned variant) {
+    return residentCtas(kernel, variant);
+  };
+  LaunchResources resources;
+  resources.workspace = take;
+  resources.residentCtas = resident;
+  resources.maxCtas = options.maxCtas;
+  llvm::Expected<LaunchPlan> plan =
+      planLaunch(description, arguments, resources);
+  if (plan && workspace && options.workspace && options.isCleared)
+    workspace->assumeCleared(*plan);
+  return plan;
+}
+
+llvm::Expected<uint64_t>
+Executable::workspaceSize(llvm::ArrayRef<BoundArgument> arguments,
+                          const LaunchOptions &options) const {
+  auto resident = [&](unsigned kernel, unsigned variant) {
+    return residentCtas(kernel, variant);
+  };
+  auto none = [](uint64_t) -> llvm::Expected<uint64_t> { return 0; };
+  LaunchResources resources;
+  resources.workspace = none;
+  resources.residentCtas = resident;
+  resources.maxCtas = options.maxCtas;
+  llvm::Expected<LaunchPlan> plan =
+      planLaunch(description, arguments, resources);
+  if (!plan)
+    return plan.takeError();
+  return plan->workspaceBytes;
+}
+
+llvm::Expected<DeviceClocks> Device::clocks() const {
+  return llvm::createStringError("device " + name() + " has no clock readings");
+}
+
+llvm::Expected<DeviceWork> Device::record(DeviceWork work) { return work; }
+
+llvm::Expected<std::vector<Timing>>
+Device::timeInTurns(llvm::ArrayRef<DeviceWork> works,
+                    const TurnOptions &options) {
+  using Clock = std::chrono::steady_clock;
+  auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start)
+        .count();
+  };
+  std::vector<Timing> timings(works.size());
+  Clock::time_point start;
+  for (unsigned i = 0; i < options.warmups + options.launches; ++i) {
+    bool isTimed = i >= options.warmups;
+    if (i == options.warmups)
+      start = Clock::now();
+    if (i >= options.warmups + 3 && since(start) > options.budget)
+      break;
+    for (auto [work, timing] : llvm::zip(works, timings)) {
+      Clock::time_point begin = Clock::now();
+      if (llvm::Error error = work())
+        return error;
+      if (llvm::Error error = synchronize())
+        return error;
+      if (isTimed)
+        timing.milliseconds.push_back(since(begin));
+    }
+  }
+  return timings;
 }
 
 llvm::Expected<std::unique_ptr<Device>> norm::openDevice(llvm::StringRef name) {

@@ -94,6 +94,7 @@ struct Engine {
   EmulatedOptions options;
   std::unique_ptr<Device> host;
   Workers workers;
+  std::mutex launching; ///< held by a launch that others may run beside
   std::mutex mutex;
   std::vector<std::unique_ptr<Cta>> ctas;
   std::vector<Cta *> idle;
@@ -333,24 +334,50 @@ public:
         return error;
       return workspace->address();
     };
-    auto residentCtas = [&](unsigned kernel, unsigned variant) {
-      return engine->residentCtas(
-          description.kernels[kernel].variants[variant].block);
+    auto resident = [&](unsigned kernel, unsigned variant) {
+      return residentCtas(kernel, variant);
     };
     LaunchResources resources;
     resources.workspace = shared;
-    resources.residentCtas = residentCtas;
+    resources.residentCtas = resident;
     llvm::Expected<LaunchPlan> plan =
         planLaunch(description, arguments, resources);
     if (!plan)
       return plan.takeError();
     return std::make_unique<EmulatedLaunch>(engine, code, std::move(*plan),
-                                            arguments,
-                                            std::move(workspace));
+                                            arguments, std::move(workspace));
+  }
+
+  llvm::Error enqueue(llvm::ArrayRef<BoundArgument> arguments,
+                      const LaunchOptions &options) override {
+    std::shared_ptr<WorkspaceMemory> workspace;
+    auto own = [&](uint64_t bytes) -> llvm::Error {
+      llvm::Expected<std::unique_ptr<EmulatedBuffer>> memory =
+          engine->allocate(bytes);
+      if (!memory)
+        return memory.takeError();
+      workspace = std::make_shared<WorkspaceMemory>(std::move(*memory));
+      return llvm::Error::success();
+    };
+    llvm::Expected<LaunchPlan> plan =
+        planWithWorkspace(arguments, options, own, workspace);
+    if (!plan)
+      return plan.takeError();
+    if (!workspace)
+      workspace = std::make_shared<WorkspaceMemory>(
+          std::make_unique<BorrowedBuffer>(0, 0));
+    std::lock_guard<std::mutex> lock(engine->launching);
+    return EmulatedLaunch(engine, code, std::move(*plan), arguments,
+                          std::move(workspace))
+        .run();
   }
 
 private:
   llvm::Error synchronize() override { return llvm::Error::success(); }
+  uint64_t residentCtas(unsigned kernel, unsigned variant) const override {
+    return engine->residentCtas(
+        description.kernels[kernel].variants[variant].block);
+  }
 
   std::shared_ptr<Engine> engine;
   std::shared_ptr<Code> code;

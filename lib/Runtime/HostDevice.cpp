@@ -55,6 +55,28 @@ allocateHost(uint64_t bytes, uint64_t misalignment) {
   return std::make_unique<HostBuffer>(std::move(memory), misalignment, bytes);
 }
 
+llvm::Error clearCounters(const LaunchPlan &plan, WorkspaceMemory &workspace) {
+  return workspace.enter(plan, [](uint64_t address, uint64_t bytes) {
+    std::memset(reinterpret_cast<void *>(uintptr_t(address)), 0, bytes);
+    return llvm::Error::success();
+  });
+}
+
+void runKernel(const KernelLaunch &kernel, const HostCode &code,
+               Workers &workers) {
+  if (kernel.empty())
+    return;
+  HostKernel *function = code.kernel(kernel.kernel, kernel.variant);
+  // The function is called for a range of groups of rows.
+  uint64_t bytesPerGroup =
+      std::max<uint64_t>(kernel.minimalBytes / kernel.groups, 1);
+  int64_t grain = int64_t(kBytesPerRange / bytesPerGroup) + 1;
+  const uint64_t *params = kernel.params.data();
+  workers.forRanges(
+      int64_t(kernel.groups), grain,
+      [&](int64_t begin, int64_t end) { function(params, begin, end); });
+}
+
 class HostLaunch final : public PreparedLaunch {
 public:
   HostLaunch(std::shared_ptr<Workers> workers, std::shared_ptr<HostCode> code,
@@ -65,10 +87,10 @@ public:
   }
 
   llvm::Error run() override {
-    if (llvm::Error error = clearCounters())
+    if (llvm::Error error = clearCounters(launchPlan, *workspace))
       return error;
     for (const KernelLaunch &kernel : launchPlan.kernels)
-      runKernel(kernel);
+      runKernel(kernel, *code, *workers);
     return llvm::Error::success();
   }
 
@@ -77,44 +99,23 @@ public:
     const KernelLaunch &kernel = launchPlan.kernels[index];
     if (kernel.empty())
       return Timing{{0.0}};
-    if (llvm::Error error = clearCounters())
+    if (llvm::Error error = clearCounters(launchPlan, *workspace))
       return error;
     for (unsigned i = 0; i < options.warmups; ++i)
-      runKernel(kernel);
+      runKernel(kernel, *code, *workers);
     Timing timing;
     auto start = std::chrono::steady_clock::now();
     for (unsigned i = 0; i < options.launches; ++i) {
       if (i >= 3 && millisecondsSince(start) > options.budget)
         break;
       auto begin = std::chrono::steady_clock::now();
-      runKernel(kernel);
+      runKernel(kernel, *code, *workers);
       timing.milliseconds.push_back(millisecondsSince(begin));
     }
     return timing;
   }
 
 private:
-  llvm::Error clearCounters() {
-    return workspace->enter(launchPlan, [](uint64_t address, uint64_t bytes) {
-      std::memset(reinterpret_cast<void *>(uintptr_t(address)), 0, bytes);
-      return llvm::Error::success();
-    });
-  }
-
-  void runKernel(const KernelLaunch &kernel) {
-    if (kernel.empty())
-      return;
-    HostKernel *function = code->kernel(kernel.kernel, kernel.variant);
-    // The function is called for a range of groups of rows.
-    uint64_t bytesPerGroup =
-        std::max<uint64_t>(kernel.minimalBytes / kernel.groups, 1);
-    int64_t grain = int64_t(kBytesPerRange / bytesPerGroup) + 1;
-    const uint64_t *params = kernel.params.data();
-    workers->forRanges(
-        int64_t(kernel.groups), grain,
-        [&](int64_t begin, int64_t end) { function(params, begin, end); });
-  }
-
   std::shared_ptr<Workers> workers;
   std::shared_ptr<HostCode> code;
   std::shared_ptr<WorkspaceMemory> workspace;
@@ -148,8 +149,35 @@ public:
                                         std::move(workspace));
   }
 
+  llvm::Error enqueue(llvm::ArrayRef<BoundArgument> arguments,
+                      const LaunchOptions &options) override {
+    // Rows are spread over cores, not over CTAs.
+    LaunchOptions uncapped = options;
+    uncapped.maxCtas = 0;
+    std::shared_ptr<WorkspaceMemory> workspace;
+    auto own = [&](uint64_t bytes) -> llvm::Error {
+      llvm::Expected<std::unique_ptr<HostBuffer>> memory =
+          allocateHost(bytes, 0);
+      if (!memory)
+        return memory.takeError();
+      workspace = std::make_shared<WorkspaceMemory>(std::move(*memory));
+      return llvm::Error::success();
+    };
+    llvm::Expected<LaunchPlan> plan =
+        planWithWorkspace(arguments, uncapped, own, workspace);
+    if (!plan)
+      return plan.takeError();
+    if (workspace)
+      if (llvm::Error error = clearCounters(*plan, *workspace))
+        return error;
+    for (const KernelLaunch &kernel : plan->kernels)
+      runKernel(kernel, *code, *workers);
+    return llvm::Error::success();
+  }
+
 private:
   llvm::Error synchronize() override { return llvm::Error::success(); }
+  uint64_t residentCtas(unsigned, unsigned) const override { return 1; }
 
   std::shared_ptr<Workers> workers;
   std::shared_ptr<HostCode> code;
@@ -178,6 +206,11 @@ public:
   load(llvm::StringRef code, const Manifest &manifest) override;
   llvm::Error synchronize() override { return llvm::Error::success(); }
   llvm::Expected<CopyRate> measureCopyRate(uint64_t bytes) override;
+  DeviceFacts facts() const override {
+    DeviceFacts facts;
+    facts.multiprocessors = workers->count();
+    return facts;
+  }
 
 private:
   void copy(uint8_t *to, const uint8_t *from, uint64_t bytes);

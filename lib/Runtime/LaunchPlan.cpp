@@ -126,6 +126,10 @@ private:
   llvm::Expected<uint64_t> slot(const Param &param,
                                 const KernelLaunch &launch) const;
   bool holds(const AlignmentRequirement &requirement) const;
+  uint64_t mostCtas() const {
+    return resources.maxCtas ? resources.maxCtas
+                             : std::numeric_limits<uint64_t>::max();
+  }
   bool fits(const Variant &variant, KernelLaunch &launch) const;
   llvm::Error chooseVariant(KernelLaunch &launch) const;
 
@@ -278,7 +282,9 @@ bool Planner::fits(const Variant &variant, KernelLaunch &launch) const {
   uint64_t split = 1;
   if (resources.residentCtas && variant.split != 1) {
     uint64_t most =
-        resources.residentCtas(launch.kernel, launch.variant) / groups;
+        std::min(resources.residentCtas(launch.kernel, launch.variant),
+                 mostCtas()) /
+        groups;
     if (variant.split > std::max<uint64_t>(most, 1))
       return false;
     split = variant.split
@@ -287,7 +293,7 @@ bool Planner::fits(const Variant &variant, KernelLaunch &launch) const {
   }
   launch.split = split;
   launch.groups = groups * split;
-  return true;
+  return launch.groups <= mostCtas() / variant.cluster;
 }
 
 llvm::Error Planner::chooseVariant(KernelLaunch &launch) const {
@@ -306,6 +312,11 @@ llvm::Error Planner::chooseVariant(KernelLaunch &launch) const {
   }
   std::string name =
       "kernel " + std::to_string(launch.kernel) + " '" + kernel.program + "': ";
+  if (isAligned && resources.maxCtas)
+    return llvm::createStringError(
+        llvm::Twine(name) + "expects at most " +
+        llvm::Twine(resources.maxCtas) + " CTAs but " +
+        llvm::Twine(launch.rows) + " rows take more of them at once");
   if (isAligned)
     return llvm::createStringError(
         llvm::Twine(name) + "expects all CTAs to be resident at once but " +

@@ -27,12 +27,22 @@ public:
   llvm::Error enter(
       const LaunchPlan &plan,
       llvm::function_ref<llvm::Error(uint64_t address, uint64_t bytes)> clear);
+  /// The counters of `plan` are zero, its caller says.
+  void assumeCleared(const LaunchPlan &plan) {
+    zero.emplace(plan.counters.begin(), plan.counters.end());
+  }
   /// A launch failed: nothing is known of the content any more.
   void invalidate() { zero.reset(); }
 
 private:
   std::unique_ptr<Buffer> memory;
   std::optional<std::vector<ByteRange>> zero;
+};
+
+/// Memory that somebody else owns.
+class BorrowedBuffer final : public Buffer {
+public:
+  BorrowedBuffer(uint64_t base, uint64_t size) : Buffer(base, size) {}
 };
 
 /// The workspace of one executable, which grows. A launch keeps the one that it

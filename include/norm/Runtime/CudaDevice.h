@@ -21,6 +21,12 @@ inline constexpr llvm::StringLiteral kCudaLibrary = "libcuda.so.1";
 llvm::Expected<std::unique_ptr<Device>>
 openCudaDevice(unsigned ordinal, llvm::StringRef library = kCudaLibrary);
 
+/// The device of a `CUcontext` that somebody else owns and that outlives the
+/// device and all that is made by it. Its name is `cuda`. No call leaves it, or
+/// any other context, current in a thread where it wasn't before.
+llvm::Expected<std::unique_ptr<Device>>
+openCudaContext(uint64_t context, llvm::StringRef library = kCudaLibrary);
+
 } // namespace norm
 
 #endif // NORM_RUNTIME_CUDADEVICE_H

@@ -9,7 +9,7 @@
 // neither a CUDA toolkit nor its headers are needed, and one table of entry
 // points filled from the driver's library. Types and constants follow NVIDIA's
 // CUDA Driver API reference, version 13.0; all calls exist since CUDA 11.0 but
-// `cuLaunchKernelEx` (11.8).
+// `cuLaunchKernelEx` (11.8) and `cuGraphInstantiateWithFlags` (11.4).
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +32,8 @@ using Module = struct ModuleObject *;
 using Function = struct FunctionObject *;
 using Stream = struct StreamObject *;
 using Event = struct EventObject *;
+using Graph = struct GraphObject *;
+using GraphExec = struct GraphExecObject *;
 
 enum : Status { kSuccess = 0 };
 
@@ -72,6 +74,9 @@ enum LaunchAttributeId : int {
   kLaunchCooperative = 2,
   kLaunchClusterDimension = 4,
 };
+
+/// CUstreamCaptureMode: calls of other threads aren't looked at.
+enum CaptureMode : int { kCaptureThreadLocal = 1 };
 
 /// CUlaunchAttribute
 struct LaunchAttribute {
@@ -116,6 +121,8 @@ static_assert(sizeof(LaunchConfig) == 56);
        (Context * context, DeviceId device))                                   \
   CALL(primaryCtxRelease, "cuDevicePrimaryCtxRelease_v2", (DeviceId device))   \
   CALL(ctxSetCurrent, "cuCtxSetCurrent", (Context context))                    \
+  CALL(ctxGetCurrent, "cuCtxGetCurrent", (Context * context))                  \
+  CALL(ctxGetDevice, "cuCtxGetDevice", (DeviceId * device))                    \
   CALL(memGetInfo, "cuMemGetInfo_v2", (size_t *free, size_t *total))           \
   CALL(memAlloc, "cuMemAlloc_v2", (Address * address, size_t bytes))           \
   CALL(memFree, "cuMemFree_v2", (Address address))                             \
@@ -155,13 +162,27 @@ static_assert(sizeof(LaunchConfig) == 56);
   CALL(launchKernel, "cuLaunchKernel",                                         \
        (Function function, unsigned gridX, unsigned gridY, unsigned gridZ,     \
         unsigned blockX, unsigned blockY, unsigned blockZ,                     \
-        unsigned sharedBytes, Stream stream, void **params, void **extra))     \
+        unsigned sharedBytes, Stream stream, void **params, void **extra))
+
+/// The calls that a driver may lack, in the same form.
+#define NORM_CUDA_OPTIONAL_CALLS(CALL)                                         \
   CALL(launchKernelEx, "cuLaunchKernelEx",                                     \
        (const LaunchConfig *config, Function function, void **params,          \
-        void **extra))
+        void **extra))                                                         \
+  CALL(deviceGetPCIBusId, "cuDeviceGetPCIBusId",                               \
+       (char *text, int bytes, DeviceId device))                               \
+  CALL(streamBeginCapture, "cuStreamBeginCapture_v2",                          \
+       (Stream stream, CaptureMode mode))                                      \
+  CALL(streamEndCapture, "cuStreamEndCapture",                                 \
+       (Stream stream, Graph * graph))                                         \
+  CALL(graphInstantiate, "cuGraphInstantiateWithFlags",                        \
+       (GraphExec * executable, Graph graph, unsigned long long flags))        \
+  CALL(graphLaunch, "cuGraphLaunch", (GraphExec executable, Stream stream))    \
+  CALL(graphDestroy, "cuGraphDestroy", (Graph graph))                          \
+  CALL(graphExecDestroy, "cuGraphExecDestroy", (GraphExec executable))
 
 /// The driver's entry points. A value of this class exists only if all calls
-/// were found, except that `launchKernelEx` may be null.
+/// but the optional ones were found; of those that weren't, the member is null.
 class Driver {
 public:
   /// Loads the library once per call of `load`; it is never unloaded, because
@@ -182,6 +203,7 @@ public:
 #define NORM_CUDA_MEMBER(MEMBER, NAME, PARAMETERS)                             \
   Status(*MEMBER) PARAMETERS = nullptr;
   NORM_CUDA_CALLS(NORM_CUDA_MEMBER)
+  NORM_CUDA_OPTIONAL_CALLS(NORM_CUDA_MEMBER)
 #undef NORM_CUDA_MEMBER
   // NOLINTEND(bugprone-macro-parentheses)
 };

@@ -16,11 +16,14 @@
 #include "norm/Runtime/LaunchPlan.h"
 #include "norm/Support/Manifest.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace norm {
+
+class WorkspaceMemory;
 
 /// There is no such device, or no driver for it: the one failure that says
 /// nothing about the program or its input. Tools exit with status 3 on it.
@@ -65,6 +68,34 @@ struct TimingOptions {
   /// No further launch is timed once this many milliseconds were spent, but
   /// at least three are.
   double budget = 4000;
+};
+
+/// Work that can be given to a device again and again. It returns before the
+/// end of the work where the device is asynchronous.
+using DeviceWork = std::function<llvm::Error()>;
+
+/// How pieces of work are timed in turns.
+struct TurnOptions : TimingOptions {
+  /// Whether a GPU's L2 cache is filled with other, clean memory before each
+  /// turn. Without, it holds what the work before left there.
+  bool flush = false;
+};
+
+/// Numbers that a device tells of itself; 0 where it doesn't.
+struct DeviceFacts {
+  uint64_t cacheBytes = 0;      ///< the last cache before the memory
+  unsigned multiprocessors = 0; ///< or cores
+  double megahertz = 0;         ///< the highest clock of these
+};
+
+/// What a device's sensors tell at one moment; 0 where they don't.
+struct DeviceClocks {
+  unsigned coreMegahertz = 0;
+  unsigned memoryMegahertz = 0;
+  unsigned coreMostMegahertz = 0;   ///< the highest that the device allows
+  unsigned memoryMostMegahertz = 0; ///< likewise
+  unsigned celsius = 0;
+  double watts = 0;
 };
 
 /// Copy speed of a device's memory.
@@ -118,7 +149,27 @@ protected:
   LaunchPlan launchPlan;
 };
 
-/// Code loaded on a device. Not to be used by two threads at once.
+/// Where a call runs, and the memory it works in, of both of which the caller
+/// is in charge.
+struct LaunchOptions {
+  /// The `CUstream` to enqueue on, 0 for the default stream; of no meaning
+  /// elsewhere.
+  uint64_t stream = 0;
+  /// Memory of the device at a multiple of 256, of `workspaceSize` bytes or
+  /// more, for this stream alone. 0: the executable has one for each stream,
+  /// which grows; a call that is captured into a graph should have its own.
+  uint64_t workspace = 0;
+  uint64_t workspaceBytes = 0;
+  /// The counters in the workspace are zero: it was zeroed as a whole, and
+  /// since then used by calls of this executable with these extents only. Else
+  /// the call zeroes them first.
+  bool isCleared = false;
+  /// The most CTAs that may run at once, 0 for any number.
+  uint64_t maxCtas = 0;
+};
+
+/// Code loaded on a device. Not to be used by two threads at once, except by
+/// `enqueue` and `workspaceSize`.
 class Executable {
 public:
   virtual ~Executable();
@@ -132,6 +183,18 @@ public:
   /// Prepares, runs, and waits for the end.
   llvm::Error launch(llvm::ArrayRef<BoundArgument> arguments);
 
+  /// Checks the arguments (see `planLaunch`) and runs the kernels; on a CUDA
+  /// device enqueues them, and returns before they end. Besides what
+  /// `planLaunch` refuses, an error for a workspace that is too small or not
+  /// aligned.
+  virtual llvm::Error enqueue(llvm::ArrayRef<BoundArgument> arguments,
+                              const LaunchOptions &options = {}) = 0;
+  /// The bytes of workspace that a call with these arguments needs; of the
+  /// options, `maxCtas` counts.
+  llvm::Expected<uint64_t>
+  workspaceSize(llvm::ArrayRef<BoundArgument> arguments,
+                const LaunchOptions &options = {}) const;
+
   /// What the device says about the loaded code (registers, local memory), one
   /// line per variant.
   virtual std::vector<std::string> notes() const { return {}; }
@@ -139,6 +202,17 @@ public:
 protected:
   explicit Executable(Manifest manifest) : description(std::move(manifest)) {}
   virtual llvm::Error synchronize() = 0;
+  /// See `LaunchResources`.
+  virtual uint64_t residentCtas(unsigned kernel, unsigned variant) const = 0;
+
+  /// The plan of a call. `workspace` is what the options give, or what `own`
+  /// puts there for so many bytes; null where the plan needs none.
+  llvm::Expected<LaunchPlan>
+  planWithWorkspace(llvm::ArrayRef<BoundArgument> arguments,
+                    const LaunchOptions &options,
+                    llvm::function_ref<llvm::Error(uint64_t bytes)> own,
+                    std::shared_ptr<WorkspaceMemory> &workspace) const;
+
   Manifest description;
 };
 
@@ -186,6 +260,24 @@ public:
   /// of about `bytes` of traffic, but of 512 MiB at least on a GPU, and never
   /// of more than memory allows.
   virtual llvm::Expected<CopyRate> measureCopyRate(uint64_t bytes) = 0;
+
+  virtual DeviceFacts facts() const { return {}; }
+
+  /// The clocks at this moment; an error that says why they can't be read.
+  virtual llvm::Expected<DeviceClocks> clocks() const;
+
+  /// Times pieces of work one after the other, round after round, so that what
+  /// changes in the meantime (clocks, temperature) changes for all. Duration
+  /// `i` of each was measured in round `i`. On a GPU a duration is that between
+  /// two events, and the device is busy while the host enqueues; elsewhere it
+  /// is the host's time.
+  virtual llvm::Expected<std::vector<Timing>>
+  timeInTurns(llvm::ArrayRef<DeviceWork> works, const TurnOptions &options);
+
+  /// The same work, enqueued faster: on a GPU, what `work` enqueues as one
+  /// graph; elsewhere `work` itself. It must have been run before, and must not
+  /// wait for the device. The result keeps `work` alive.
+  virtual llvm::Expected<DeviceWork> record(DeviceWork work);
 };
 
 /// Opens `host`, `cuda:N`, `emulated` or `emulated:SEED` (a GPU's threads on

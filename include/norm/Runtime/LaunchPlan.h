@@ -98,6 +98,8 @@ struct LaunchResources {
   /// all, which makes every split 1.
   llvm::function_ref<uint64_t(unsigned kernel, unsigned variant)> residentCtas =
       nullptr;
+  /// CTAs of a kernel that may run at once, 0 for any number.
+  uint64_t maxCtas = 0;
 };
 
 /// Checks `arguments` against `manifest` and makes the launch plan. An error,
@@ -105,8 +107,8 @@ struct LaunchResources {
 /// number of arguments, dtype, rank, static extent or stride; extents that the
 /// manifest says are equal but aren't; a base address that isn't aligned as
 /// required; an output that overlaps itself or, undeclared, any other tensor;
-/// no variant that takes the given alignment and fits the device; sizes beyond
-/// 64 bits. Nothing is allocated unless all checks of the arguments passed.
+/// no variant that takes the given alignment and fits the device, or runs in as
+/// few CTAs as asked for; sizes beyond 64 bits. Nothing is allocated unless all checks of the arguments passed.
 llvm::Expected<LaunchPlan> planLaunch(const Manifest &manifest,
                                       llvm::ArrayRef<BoundArgument> arguments,
                                       const LaunchResources &resources);

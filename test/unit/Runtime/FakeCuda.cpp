@@ -17,13 +17,16 @@ namespace {
 
 FakeCuda state;
 std::vector<std::unique_ptr<std::string>> functions;
-bool current = false;
-
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kInvalidContext = 201,
               kInvalidPtx = 218, kNotFound = 500;
 
 /// Calls that need a context fail without one.
-int needContext() { return current ? 0 : kInvalidContext; }
+int needContext() { return state.current ? 0 : kInvalidContext; }
+
+/// The stream that the device made, or that a test lends.
+bool isStream(void *stream) {
+  return stream == &state.streams || stream == state.borrowedStream;
+}
 
 const char *nameOf(void *function) {
   return static_cast<std::string *>(function)->c_str();
@@ -38,6 +41,7 @@ int record(FakeLaunch launch, void **params) {
   if (state.launchStatus)
     return state.launchStatus;
   state.launches.push_back(launch);
+  state.launchContexts.push_back(state.current);
   if (state.onLaunch)
     state.onLaunch(launch);
   return 0;
@@ -128,8 +132,18 @@ int cuDevicePrimaryCtxRelease_v2(int) {
   return 0;
 }
 int cuCtxSetCurrent(void *context) {
-  current = context == &state;
-  return current ? 0 : kInvalidContext;
+  if (context && context != &state && context != state.borrowed)
+    return kInvalidContext;
+  state.current = context;
+  return 0;
+}
+int cuCtxGetCurrent(void **context) {
+  *context = state.current;
+  return 0;
+}
+int cuCtxGetDevice(int *device) {
+  *device = 40;
+  return needContext();
 }
 int cuMemGetInfo_v2(size_t *free, size_t *total) {
   *free = state.freeBytes;
@@ -253,7 +267,7 @@ int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy,
                               unsigned gz, unsigned bx, unsigned by,
                               unsigned bz, unsigned shared, void *stream,
                               void **params) {
-  if (stream != &state.streams)
+  if (!isStream(stream))
     return kInvalidValue;
   return record(
       {nameOf(function), {gx, gy, gz}, {bx, by, bz}, shared, 1, {}, true},
@@ -262,7 +276,7 @@ int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy,
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                    unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **params, void **) {
-  if (stream != &state.streams)
+  if (!isStream(stream))
     return kInvalidValue;
   // The runtime's own kernel has other parameters.
   if (std::string(nameOf(function)) == "norm_read_all")
@@ -289,7 +303,7 @@ struct FakeConfig {
 #ifndef NORM_FAKE_CUDA_OLD
 int cuLaunchKernelEx(const FakeConfig *config, void *function, void **params,
                      void **) {
-  if (config->stream != &state.streams)
+  if (!isStream(config->stream))
     return kInvalidValue;
   FakeLaunch launch{nameOf(function), {}, {}, config->shared, 1, {}};
   std::memcpy(launch.grid, config->grid, sizeof(launch.grid));

@@ -43,12 +43,18 @@ struct FakeCuda {
   size_t freeBytes = size_t(16) << 20;
   unsigned paramsPerKernel = 0;
   std::function<void(const FakeLaunch &)> onLaunch;
+  void *borrowed = nullptr;       ///< a context of the test's own
+  void *borrowedStream = nullptr; ///< a stream of the test's own
+
+  /// The current context; there is one thread.
+  void *current = nullptr;
 
   // What was seen.
   std::vector<FakeLaunch> launches;
   std::vector<std::string> attributes;  ///< "symbol attribute=value"
   std::vector<std::string> occupancies; ///< "symbol threads shared"
   std::vector<size_t> memsets;          ///< bytes of each
+  std::vector<void *> launchContexts;   ///< current at each launch
   std::string image;
   int memory = 0, modules = 0, streams = 0, events = 0, contexts = 0;
 };
