@@ -499,6 +499,18 @@ llvm::Error norm::overrideSchedule(Schedule &schedule, llvm::StringRef text) {
 }
 
 /// Of an order across memory.
+/// States of slices that a thread loads to combine them, in code without loops.
+static int64_t slicesPerThread(const Schedule &s, const ProgramFacts &facts) {
+  int64_t walked = facts.walked();
+  int64_t slices = walked < 0 ? maxSlices : countSlices(walked);
+  int64_t groups = s.rowsPerCta / facts.inner;
+  int64_t block = s.threads * s.rowsPerCta / s.vector;
+  int64_t ways = 1;
+  while (2 * ways <= slices && 2 * ways * groups <= block)
+    ways *= 2;
+  return slices / ways * llvm::divideCeil(groups * ways, block);
+}
+
 static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
                                const TargetLimits &limits,
                                llvm::StringRef target) {
@@ -535,6 +547,12 @@ static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
     return makeError("schedule needs {0} bytes of static shared memory per CTA "
                      "but {1} allows {2}",
                      bytes, target, maxStaticShared);
+  // Bounds code size. A schedule of the model's needs 128 at most.
+  if (int64_t states = slicesPerThread(s, facts);
+      facts.stateBytes && states > 256)
+    return makeError("schedule needs {0} slices per thread to be combined but "
+                     "at most 256 are allowed",
+                     states);
   int64_t walked = facts.walked();
   if (s.split < 0 || s.split > maxSlices ||
       (s.split > 0 && !llvm::isPowerOf2_64(s.split)) ||

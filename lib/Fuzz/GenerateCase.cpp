@@ -237,7 +237,9 @@ static std::string makeScheduleAcross(Chooser &choose, const Space &space,
   int64_t vector = choose.pick<int64_t>({1, 1, 2, 2, 4, 8, 16});
   while (vector > 1 && run % vector != 0)
     vector /= 2;
-  int64_t threads = int64_t(1) << choose.below(6);
+  // A thread's lanes are unrolled: few threads mean much code.
+  int64_t threads = int64_t(1) << (choose.chance(85) ? 2 + choose.below(4)
+                                                     : choose.below(2));
   int64_t positions = choose.pick<int64_t>({1, 2, 3, 5, 8, 16, 31, 32, 33, 64});
   std::string text = llvm::formatv(
       "threads={0},rows_per_cta={1},vector={2},split={3},prefetch={4}", threads,

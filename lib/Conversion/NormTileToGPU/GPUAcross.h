@@ -89,13 +89,16 @@ private:
   Value firstColumnOf(Value slice, int64_t block);
   /// Leaves of that many columns each that the thread has from `first` on.
   Value countLeaves(Value first, Value slice);
-  /// Leaves that a thread works on at a time, of as many as it has.
+  /// Leaves that a thread works on at a time, of as many as it has. Its lanes
+  /// are unrolled too: with many of them, fewer leaves bound the size of the
+  /// code.
   int64_t unroll() const {
     bool isChosen =
         kernelSchedule.getResidency() == Residency::Stream && alignment > 1;
     if (!isChosen)
       return 1;
-    return walked < 0 ? 4 : std::clamp<int64_t>(heldLeaves(), 1, 4);
+    int64_t most = std::clamp<int64_t>(32 / blocks(), 1, 4);
+    return walked < 0 ? most : std::clamp<int64_t>(heldLeaves(), 1, most);
   }
   Chunk columnChunk(Value first, int64_t offset, bool isChecked);
   /// Of a leaf at `first + offset`. `isChecked`: columns may lie beyond the end;

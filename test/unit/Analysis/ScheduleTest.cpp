@@ -221,6 +221,33 @@ TEST(CheckSchedule, WholeWarps) {
   EXPECT_EQ(check(schedule), "");
 }
 
+TEST(CheckSchedule, SlicesAcross) {
+  ProgramFacts facts;
+  facts.inner = 1;
+  facts.lanes = lanesAcross;
+  facts.leaf = leafAcross;
+  facts.run = 16;
+  facts.stateBytes = 12;
+  Schedule schedule;
+  schedule.residency = Residency::Stream;
+  schedule.split = 0;
+  schedule.vector = 4;
+  schedule.rowsPerCta = 128;
+  schedule.threads = 1;
+  EXPECT_EQ(check(schedule, facts),
+            "schedule needs 1024 slices per thread to be combined but at most "
+            "256 are allowed");
+  schedule.threads = 4;
+  EXPECT_EQ(check(schedule, facts), "");
+  // Few columns are few slices, and without a reduction there is no state.
+  schedule.threads = 1;
+  facts.columns = 256;
+  EXPECT_EQ(check(schedule, facts), "");
+  facts.columns = -1;
+  facts.stateBytes = 0;
+  EXPECT_EQ(check(schedule, facts), "");
+}
+
 TEST(CheckSchedule, Vector) {
   Schedule schedule;
   schedule.threads = 512;
