@@ -22,6 +22,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
+#include <chrono>
 
 using namespace mlir;
 using namespace ::norm;
@@ -434,16 +435,23 @@ Compilation::print(Level level, std::vector<std::string> *remarks) {
 }
 
 llvm::Expected<Artifact> Compilation::compile() {
+  using Clock = std::chrono::steady_clock;
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  Clock::time_point start = Clock::now();
   if (llvm::Error error = lowerTo(Level::LLVM))
     return std::move(error);
+  Clock::time_point lowered = Clock::now();
   llvm::Expected<std::string> code = generateCode();
   if (!code)
     return code.takeError();
+  CompileTimes times{Milliseconds(lowered - start).count(),
+                     Milliseconds(Clock::now() - lowered).count()};
   Artifact artifact{std::move(manifest),
                     std::move(*code),
                     diagnostics.takeRemarks(),
                     !hasGivenKernels,
-                    {}};
+                    {},
+                    times};
   for (Function &function : outlined)
     artifact.outlined.push_back(std::move(function.manifest));
   return artifact;

@@ -30,10 +30,15 @@ Driver::load(llvm::StringRef library) {
   };
   // NOLINTBEGIN(bugprone-macro-parentheses)
 #define NORM_CUDA_FIND(MEMBER, NAME, PARAMETERS)                               \
-  driver->MEMBER = reinterpret_cast<Status(*) PARAMETERS>(                     \
-      find(NAME, llvm::StringRef(NAME) == "cuLaunchKernelEx"));
+  driver->MEMBER =                                                             \
+      reinterpret_cast<Status(*) PARAMETERS>(find(NAME, /*optional=*/false));
+#define NORM_CUDA_FIND_OPTIONAL(MEMBER, NAME, PARAMETERS)                      \
+  driver->MEMBER =                                                             \
+      reinterpret_cast<Status(*) PARAMETERS>(find(NAME, /*optional=*/true));
   NORM_CUDA_CALLS(NORM_CUDA_FIND)
+  NORM_CUDA_OPTIONAL_CALLS(NORM_CUDA_FIND_OPTIONAL)
 #undef NORM_CUDA_FIND
+#undef NORM_CUDA_FIND_OPTIONAL
   // NOLINTEND(bugprone-macro-parentheses)
   if (!missing.empty())
     return llvm::make_error<NoDeviceError>(

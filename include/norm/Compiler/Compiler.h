@@ -72,6 +72,12 @@ struct CompileOptions {
   bool outline = false;
 };
 
+/// What a compilation took, in milliseconds.
+struct CompileTimes {
+  double passes = 0;  ///< reading the text, all passes up to the LLVM dialect
+  double codegen = 0; ///< LLVM: optimization, PTX or object code
+};
+
 /// A compiled function, or several that were cut out of one.
 struct Artifact {
   /// Of the function; without kernels where some were cut out of it.
@@ -85,6 +91,7 @@ struct Artifact {
   bool isProgram = true;
   /// Of the functions that were cut out, all of them in `code`.
   std::vector<Manifest> outlined;
+  CompileTimes times;
 };
 
 /// The levels at which a compilation can be looked at, in order. A text with
