@@ -126,19 +126,54 @@ static void protectArguments(ModuleOp module) {
         function.setArgAttr(index, name, no);
 }
 
-static LogicalResult finishCopies(ModuleOp module) {
-  WalkResult result = module.walk([](memref::CopyOp copy) {
-    if (copy.getSource() != copy.getTarget()) {
-      copy->emitError(
-          "expects every value to be computed where it's needed but "
-          "needs a copy from ")
-          << copy.getSource().getType() << " to " << copy.getTarget().getType();
-      return WalkResult::interrupt();
+/// A result that is computed split, in a view of a place with open strides, and
+/// read whole: the place is what the split one is put together to, whether or
+/// not strides can tell. True if nobody needs the copy then.
+static bool readWhole(memref::CopyOp copy) {
+  auto expand = copy.getSource().getDefiningOp<memref::ExpandShapeOp>();
+  auto alloc = copy.getTarget().getDefiningOp<memref::AllocOp>();
+  if (!expand || !alloc)
+    return false;
+  SmallVector<memref::CollapseShapeOp> collapses;
+  for (Operation *user : alloc->getUsers()) {
+    if (user == copy)
+      continue;
+    auto collapse = dyn_cast<memref::CollapseShapeOp>(user);
+    if (!collapse || collapse.getReassociation() != expand.getReassociation() ||
+        collapse.getType().getShape() != expand.getSrc().getType().getShape())
+      return false;
+    for (OpOperand &use : collapse->getUses()) {
+      auto program = dyn_cast<GenericOp>(use.getOwner());
+      bool isInput = program && program.isDpsInput(&use);
+      if (!isInput && !isa<memref::DimOp>(use.getOwner()))
+        return false;
     }
+    collapses.push_back(collapse);
+  }
+  for (memref::CollapseShapeOp collapse : collapses) {
+    collapse->replaceAllUsesWith(ValueRange(expand.getSrc()));
+    collapse->erase();
+  }
+  copy->erase();
+  alloc->erase();
+  return true;
+}
+
+static LogicalResult finishCopies(ModuleOp module) {
+  SmallVector<memref::CopyOp> copies;
+  module.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+  for (memref::CopyOp copy : copies) {
+    if (readWhole(copy))
+      continue;
+    if (copy.getSource() != copy.getTarget())
+      return copy->emitError(
+                 "expects every value to be computed where it's needed but "
+                 "needs a copy from ")
+             << copy.getSource().getType() << " to "
+             << copy.getTarget().getType();
     copy->erase();
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
+  }
+  return success();
 }
 
 namespace {
