@@ -317,10 +317,13 @@ FailureOr<Program> Program::analyze(GenericOp op) {
   FailureOr<uint64_t> mask = findColumnDims(op);
   if (failed(mask))
     return failure();
-  program.columnMask = program.walkedMask = *mask;
+  program.columnMask = *mask;
   uint64_t all = llvm::maskTrailingOnes<uint64_t>(op.getNumDims());
   program.rowDims = dimsOf(op, all & ~*mask);
   program.columnDims = dimsOf(op, *mask);
+  // What varies on dims of one element only is one value for each row.
+  for (unsigned dim : program.columnDims)
+    program.walkedMask |= uint64_t(1) << dim;
   program.supports = op.computeSupports();
 
   FailureOr<int64_t> columns = countColumns(op, *mask);
