@@ -239,6 +239,8 @@ LogicalResult FunctionEmulator::rewrite(Operation *op) {
         return success();
       })
       .Case([&](LLVM::LoadOp load) {
+        // A hint for a GPU's caches, which x86 can't select for all vectors.
+        load.setNontemporal(false);
         return rewriteAccess(op, load.getAddr(), load.getType(),
                              load.getAlignment());
       })
