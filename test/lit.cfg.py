@@ -8,8 +8,9 @@
 # Configuration of the lit suite. Substitutions: the tools by name, %ptxas and
 # %inputs (test/Inputs). Features: `ptxas`, an assembler was found; `cuda`, the
 # driver is here and sees a device; `compute-sanitizer`, it was found; `numpy` and
-# `torch`, Python has these packages; `asan-ubsan`, the tools were built with these
-# checks.
+# `torch`, Python has these packages; `normc`, the shared library was built;
+# `mlir-opt-plugin`, so was the plugin, and there is a stock mlir-opt to load it;
+# `valgrind`, it was found; `asan-ubsan`, the tools were built with these checks.
 
 import ctypes
 import importlib.util
@@ -63,6 +64,20 @@ if sanitizer:
 if has_cuda_device():
     config.available_features.add("cuda")
 
+normc = os.path.join(config.norm_lib_dir, "libnormc.so")
+if os.path.exists(normc):
+    config.available_features.add("normc")
+config.substitutions.append(("%normc_dir", config.norm_lib_dir))
+config.substitutions.append((r"%normc\b", normc))
+config.substitutions.append((r"%cc\b", config.norm_cc))
+if shutil.which("valgrind"):
+    config.available_features.add("valgrind")
+plugin = os.path.join(config.norm_lib_dir, "MLIRNormPlugin.so")
+if os.path.exists(plugin) and os.path.exists(
+        os.path.join(config.llvm_tools_dir, "mlir-opt")):
+    config.available_features.add("mlir-opt-plugin")
+config.substitutions.append(("%norm_plugin", plugin))
+
 for package in ("numpy", "torch"):
     if importlib.util.find_spec(package):
         config.available_features.add(package)
@@ -79,6 +94,7 @@ llvm_config.add_tool_substitutions(
         ToolSubst("norm-opt", unresolved="ignore"),
         ToolSubst("norm-compile", unresolved="ignore"),
         ToolSubst("norm-run", unresolved="ignore"),
+        ToolSubst("norm-bench", unresolved="ignore"),
         ToolSubst("norm-fuzz", unresolved="ignore"),
     ],
     [config.norm_tools_dir],

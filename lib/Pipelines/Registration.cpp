@@ -7,7 +7,9 @@
 
 #include "norm/Pipelines/Pipelines.h"
 
+#include "norm/Conversion/Passes.h"
 #include "norm/Dialect/Norm/IR/Norm.h"
+#include "norm/Dialect/Norm/Transforms/Passes.h"
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 #include "norm/Target/Passes.h"
 
@@ -57,4 +59,11 @@ void mlir::norm::registerDialects(DialectRegistry &registry) {
   vector::registerConvertVectorToLLVMInterface(registry);
 
   registerTargetTranslations(registry);
+}
+
+void mlir::norm::registerPasses() {
+  registerNormTransformsPasses();
+  registerNormConversionPasses();
+  registerNormTargetPasses();
+  registerPipelines();
 }

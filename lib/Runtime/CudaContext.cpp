@@ -213,7 +213,7 @@ LoadedModule::load(std::shared_ptr<DeviceContext> context,
       if (!text.empty())
         message += "\n" + text.str();
     }
-    return llvm::createStringError(llvm::Twine(message));
+    return llvm::make_error<DeviceError>(std::move(message));
   }
   return std::unique_ptr<LoadedModule>(
       new LoadedModule(std::move(context), loaded));

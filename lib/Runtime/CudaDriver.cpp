@@ -58,6 +58,6 @@ std::string Driver::describe(Status status) const {
 llvm::Error Driver::check(Status status, llvm::StringRef call) const {
   if (status == kSuccess)
     return llvm::Error::success();
-  return llvm::createStringError(call + llvm::Twine(" failed: ") +
-                                 describe(status));
+  return llvm::make_error<DeviceError>(
+      (call + llvm::Twine(" failed: ") + describe(status)).str());
 }

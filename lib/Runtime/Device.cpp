@@ -27,6 +27,14 @@ std::error_code NoDeviceError::convertToErrorCode() const {
   return std::make_error_code(std::errc::no_such_device);
 }
 
+char DeviceError::ID = 0;
+
+void DeviceError::log(llvm::raw_ostream &os) const { os << text; }
+
+std::error_code DeviceError::convertToErrorCode() const {
+  return std::make_error_code(std::errc::io_error);
+}
+
 Buffer::~Buffer() = default;
 PreparedLaunch::~PreparedLaunch() = default;
 Executable::~Executable() = default;

@@ -12,10 +12,9 @@
 
 #include "norm/Tools/Tools.h"
 
-#include "norm/Compiler/Compiler.h"
+#include "norm/Compiler/Assemble.h"
 #include "norm/Support/Targets.h"
 #include "norm/Support/Version.h"
-#include "norm/Target/Cubin.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -256,17 +255,6 @@ static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef content) {
 // Compilation
 //===----------------------------------------------------------------------===//
 
-/// What the assembler says of each variant.
-static void addUsage(Manifest &manifest, const Cubin &cubin) {
-  for (Kernel &kernel : manifest.kernels)
-    for (Variant &variant : kernel.variants)
-      if (const KernelUsage *usage = cubin.find(variant.symbol)) {
-        variant.registers = usage->registers;
-        variant.spillBytes = usage->spillBytes;
-        variant.staticShared = usage->staticShared;
-      }
-}
-
 static void printRemarks(llvm::ArrayRef<std::string> remarks) {
   for (const std::string &remark : remarks)
     llvm::errs() << remark << "\n";
@@ -279,16 +267,9 @@ static llvm::Error compileCode(const Options &options, llvm::StringRef text,
   if (!artifact)
     return artifact.takeError();
   printRemarks(artifact->remarks);
-  if (options.form == Form::Cubin) {
-    llvm::Expected<Cubin> cubin =
-        assembleCubin(artifact->code, options.compile.target);
-    if (!cubin)
-      return cubin.takeError();
-    addUsage(artifact->manifest, *cubin);
-    for (Manifest &outlined : artifact->outlined)
-      addUsage(outlined, *cubin);
-    artifact->code = std::move(cubin->code);
-  }
+  if (options.form == Form::Cubin)
+    if (llvm::Error error = assemble(*artifact, options.compile.target))
+      return error;
   if (llvm::Error error = writeFile(options.output, artifact->code))
     return error;
   if (options.manifest.empty())

@@ -11,10 +11,7 @@
 
 #include "norm/Tools/Tools.h"
 
-#include "norm/Conversion/Passes.h"
-#include "norm/Dialect/Norm/Transforms/Passes.h"
 #include "norm/Pipelines/Pipelines.h"
-#include "norm/Target/Passes.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -39,10 +36,7 @@ int norm::tools::normOptMain(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::norm::registerDialects(registry);
   registerUpstreamPasses();
-  mlir::norm::registerNormTransformsPasses();
-  mlir::norm::registerNormConversionPasses();
-  mlir::norm::registerNormTargetPasses();
-  mlir::norm::registerPipelines();
+  mlir::norm::registerPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "norm optimizer driver\n", registry));
 }

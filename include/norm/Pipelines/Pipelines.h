@@ -109,6 +109,10 @@ void buildNormToHostPipeline(OpPassManager &pm, const PipelineOptions &options);
 /// `schedule`, `ptx-version`, `explain` and `math`.
 void registerPipelines();
 
+/// Makes all passes of norm and its pipelines available by name, to another
+/// project's `*-opt` as well.
+void registerPasses();
+
 } // namespace norm
 } // namespace mlir
 

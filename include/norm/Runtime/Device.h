@@ -39,6 +39,19 @@ private:
   std::string text;
 };
 
+/// A driver's call failed; the text says which and why.
+class DeviceError : public llvm::ErrorInfo<DeviceError> {
+public:
+  static char ID;
+
+  explicit DeviceError(std::string text) : text(std::move(text)) {}
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+
+private:
+  std::string text;
+};
+
 /// Memory of a device, freed with the object.
 class Buffer {
 public:
