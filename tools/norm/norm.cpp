@@ -21,6 +21,7 @@ using ToolMain = int (*)(int, char **);
 
 static ToolMain findTool(llvm::StringRef name) {
   return llvm::StringSwitch<ToolMain>(name)
+      .Case("norm-bench", norm::tools::normBenchMain)
       .Case("norm-fuzz", norm::tools::normFuzzMain)
       .Case("norm-opt", norm::tools::normOptMain)
       .Case("norm-compile", norm::tools::normCompileMain)
@@ -35,8 +36,8 @@ int main(int argc, char **argv) {
   if (argc > 1)
     if (ToolMain tool = findTool(argv[1]))
       return tool(argc - 1, argv + 1);
-  llvm::errs() << "error: expects norm-opt, norm-compile, norm-run or "
-                  "norm-fuzz as the first argument but got "
+  llvm::errs() << "error: expects norm-opt, norm-compile, norm-run, "
+                  "norm-bench or norm-fuzz as the first argument but got "
                << (argc > 1 ? argv[1] : "none") << "\n";
   return norm::tools::ExitBadInput;
 }

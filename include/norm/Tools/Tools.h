@@ -36,6 +36,9 @@ int normCompileMain(int argc, char **argv);
 /// norm-run: compiles MLIR text and runs it on a device or on the host.
 int normRunMain(int argc, char **argv);
 
+/// norm-bench: measures kernels; see docs/Benchmarking.md.
+int normBenchMain(int argc, char **argv);
+
 /// Runs the fuzzers; see docs/Fuzzing.md.
 int normFuzzMain(int argc, char **argv);
 

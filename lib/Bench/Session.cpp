@@ -1,0 +1,198 @@
+//===- Session.cpp - The measurements -------------------------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Bench/Session.h"
+#include "norm/Bench/Intensity.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace norm;
+using namespace norm::bench;
+
+Session::Session(Device &device, SessionOptions options)
+    : device(device), options(std::move(options)), operands(device, workers),
+      ceiling(operands) {}
+
+Session::~Session() = default;
+
+llvm::Expected<Result> Session::measure(const Cell &cell) {
+  Result result;
+  result.cell = cell;
+  llvm::Error error = cell.suite == "decode"    ? measureDecode(result)
+                      : cell.suite == "compile" ? measureCompile(result)
+                      : cell.suite == "launch"  ? measureLaunch(result)
+                                                : measureStream(result);
+  if (error) {
+    result.status = Result::Status::Failed;
+    result.message = llvm::toString(std::move(error));
+    // The calls of a failed cell may still be running, and a device that has
+    // failed fails every later one.
+    if (llvm::Error broken = device.synchronize())
+      return llvm::joinErrors(
+          llvm::createStringError(cell.id() + ": " + result.message),
+          std::move(broken));
+  }
+  if (result.status == Result::Status::Ok)
+    addBaseline(options.baseline, result);
+  return result;
+}
+
+llvm::Expected<std::shared_ptr<BenchProgram>>
+Session::compile(const Cell &cell, llvm::StringRef schedule) {
+  const Op *op = findOp(cell.op);
+  if (!op)
+    return llvm::createStringError("expects one of " + listOps() +
+                                   " but got '" + cell.op + "'");
+  std::string text = programText(*op, cell.dtype, cell.columns);
+  std::string key = text + schedule.str();
+  if (key == compiledKey)
+    return compiled;
+  CompileOptions compileOptions;
+  compileOptions.schedule = options.schedule;
+  if (!schedule.empty()) {
+    compileOptions.schedule += compileOptions.schedule.empty() ? "" : ",";
+    compileOptions.schedule += schedule;
+  }
+  compileOptions.math = options.math;
+  auto program = std::make_shared<BenchProgram>();
+  program->op = op;
+  program->text = std::move(text);
+  if (llvm::Error error =
+          jit::compileAndLoad(compiler, program->text, "<norm-bench>",
+                              compileOptions, device)
+              .moveInto(program->loaded))
+    return error;
+  compileOptions.target = device.target();
+  compileOptions.driverVersion = device.driverVersion();
+  compileOptions.emulate = device.isEmulated();
+  llvm::Expected<std::string> programs = compiler.print(
+      program->text, "<norm-bench>", compileOptions, Level::Program);
+  if (!programs)
+    return programs.takeError();
+  program->operationsPerElement = operationsPerElement(*programs);
+  compiledKey = std::move(key);
+  compiled = std::move(program);
+  return compiled;
+}
+
+llvm::Expected<std::vector<Timing>>
+Session::time(llvm::ArrayRef<DeviceWork> works, bool flush) {
+  TurnOptions turns;
+  turns.warmups = options.warmups;
+  turns.launches = options.repeats;
+  turns.budget = options.budget;
+  turns.flush = flush;
+  return device.timeInTurns(works, turns);
+}
+
+llvm::Error CellRun::prepare(unsigned count, llvm::StringRef schedule) {
+  if (llvm::Error error =
+          session.compile(result.cell, schedule).moveInto(compiled))
+    return error;
+  const Manifest &manifest = compiled->manifest();
+  if (llvm::Error error =
+          CallSets::create(session.operands, manifest, compiled->op->roles(),
+                           result.cell.rows, count)
+              .moveInto(sets))
+    return error;
+  result.traffic = minimalTraffic(manifest, sets->arguments(0));
+  result.kernels = unsigned(manifest.kernels.size());
+  result.operations =
+      compiled->operationsPerElement * double(result.cell.elements());
+  if (!manifest.kernels.empty())
+    result.schedule = manifest.kernels.front().schedule;
+  if (llvm::Error error = sets->poisonResults())
+    return error;
+  for (unsigned set : {0u, count - 1}) {
+    llvm::Expected<DeviceWork> work = call(set);
+    if (!work)
+      return work.takeError();
+    if (llvm::Error error = (*work)())
+      return error;
+  }
+  if (llvm::Error error = session.device.synchronize())
+    return error;
+  result.checkedRows = sets->checkedRows();
+  return check("", result.status, result.message, result.ulps);
+}
+
+/// Compares the results of the last set.
+llvm::Error CellRun::check(llvm::StringRef what, Result::Status &status,
+                           std::string &message, double &ulps) {
+  llvm::Expected<std::vector<tools::ResultCheck>> checks =
+      sets->check(compiled->text, sets->count() - 1);
+  if (!checks)
+    return checks.takeError();
+  for (const auto &[index, check] : llvm::enumerate(*checks)) {
+    ulps = std::max(ulps, check.ulps);
+    if (check.passed)
+      continue;
+    status = Result::Status::Wrong;
+    message = (what + "result " + llvm::Twine(index) + ": " + check.line).str();
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<DeviceWork> CellRun::call(unsigned set) {
+  llvm::Expected<std::unique_ptr<PreparedLaunch>> prepared =
+      compiled->loaded.executable->prepare(sets->arguments(set));
+  if (!prepared)
+    return prepared.takeError();
+  std::shared_ptr<PreparedLaunch> launch = std::move(*prepared);
+  return DeviceWork([launch] { return launch->run(); });
+}
+
+llvm::Expected<DeviceWork> CellRun::repeat(std::vector<DeviceWork> works,
+                                           unsigned count) {
+  DeviceWork all = [works = std::move(works), count]() -> llvm::Error {
+    for (unsigned i = 0; i < count; ++i)
+      if (llvm::Error error = works[i % works.size()]())
+        return error;
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = all())
+    return error;
+  if (llvm::Error error = session.device.synchronize())
+    return error;
+  return session.device.record(std::move(all));
+}
+
+llvm::Error CellRun::addKernels(std::vector<std::vector<DeviceWork>> &works) {
+  for (const ForeignKernel &kernel : session.options.kernels) {
+    Peer &peer = result.peers.emplace_back();
+    peer.name = kernel.name();
+    llvm::Expected<std::unique_ptr<Executable>> loaded =
+        kernel.load(session.device, compiled->manifest());
+    if (!loaded)
+      return loaded.takeError();
+    std::shared_ptr<Executable> executable = std::move(*loaded);
+    if (llvm::Error error = sets->poisonResults())
+      return error;
+    std::vector<DeviceWork> calls;
+    for (unsigned set = 0; set < sets->count(); ++set) {
+      llvm::Expected<std::unique_ptr<PreparedLaunch>> prepared =
+          executable->prepare(sets->arguments(set));
+      if (!prepared)
+        return prepared.takeError();
+      std::shared_ptr<PreparedLaunch> launch = std::move(*prepared);
+      // The code must outlive the launches.
+      calls.push_back([launch, executable] { return launch->run(); });
+    }
+    if (llvm::Error error = calls.back()())
+      return error;
+    if (llvm::Error error = session.device.synchronize())
+      return error;
+    Result::Status status = Result::Status::Ok;
+    double ulps = 0;
+    if (llvm::Error error = check("", status, peer.problem, ulps))
+      return error;
+    if (status == Result::Status::Ok)
+      works.push_back(std::move(calls));
+    else
+      peer.problem = "wrong: " + peer.problem;
+  }
+  return llvm::Error::success();
+}
