@@ -399,6 +399,11 @@ std::string norm::listPrograms() {
   return text;
 }
 
+bool norm::isProgramField(llvm::StringRef name) {
+  return llvm::any_of(
+      kFields, [&](const FieldInfo &field) { return field.name == name; });
+}
+
 std::vector<llvm::StringRef> norm::programNames() {
   std::vector<llvm::StringRef> names;
   for (const ProgramInfo &info : kPrograms)

@@ -13,6 +13,7 @@
 #include "norm/Tools/Tools.h"
 
 #include "norm/Compiler/Assemble.h"
+#include "norm/Programs/Programs.h"
 #include "norm/Support/Targets.h"
 #include "norm/Support/Version.h"
 
@@ -26,11 +27,14 @@
 using namespace norm;
 
 static constexpr llvm::StringLiteral kUsage =
-    R"(usage: norm-compile INPUT [--emit=FORM] [--target=TARGET] [-o OUTPUT]
+    R"(usage: norm-compile INPUT|--op=NAME [--emit=FORM] [--target=TARGET] [-o OUTPUT]
                     [--manifest FILE] [--entry NAME] [--schedule FIELDS]
                     [--ptx-version N] [--math exact|hardware] [--explain]
 
 INPUT, OUTPUT and FILE are paths; - is the standard input or output.
+  --op        instead of an input, a common fusion by name, with fields:
+              --op=add_rms_norm --columns=4096; --op=help lists all
+  --print-input  writes the text of the --op, and does nothing else
   --emit      norm, program, scheduled, tiled, gpu, nvvm, llvm: the IR at a level
               ptx, cubin, object: code; by default ptx, or object for the host
   --target    host, or sm_80 to sm_121; by default sm_90, or host for object
@@ -56,6 +60,9 @@ struct Options {
   Form form = Form::Default;
   Level level = Level::Norm; ///< for Form::Level
   CompileOptions compile;
+  std::string op;       ///< a program by name, instead of an input
+  ProgramFields fields; ///< of it
+  bool printInput = false;
   bool help = false;
   bool version = false;
 };
@@ -149,6 +156,7 @@ llvm::Error CommandLine::parseOne(llvm::StringRef argument) {
                            .Case("--target", &options.compile.target)
                            .Case("--entry", &options.compile.entry)
                            .Case("--schedule", &options.compile.schedule)
+                           .Case("--op", &options.op)
                            .Default(nullptr);
   if (value)
     return takeValue(argument, name, *value);
@@ -175,6 +183,15 @@ llvm::Error CommandLine::parseOne(llvm::StringRef argument) {
       return llvm::createStringError("option --math " +
                                      llvm::toString(mode.takeError()));
     options.compile.math = *mode;
+    return llvm::Error::success();
+  }
+  if (argument == "--print-input")
+    return options.printInput = true, llvm::Error::success();
+  if (llvm::StringRef field = name;
+      field.consume_front("--") && isProgramField(field)) {
+    if (llvm::Error error = takeValue(argument, name, text))
+      return error;
+    options.fields.emplace_back(field.str(), text);
     return llvm::Error::success();
   }
   if (argument.starts_with("-") && argument != "-")
@@ -207,7 +224,16 @@ static llvm::Error complete(Options &options) {
   if (options.form == Form::Level && !options.manifest.empty())
     return llvm::createStringError(
         "--manifest expects --emit=ptx, cubin or object");
-  if (options.input.empty())
+  if (options.op.empty() && options.printInput)
+    return llvm::createStringError("--print-input expects --op");
+  if (options.op.empty() && !options.fields.empty())
+    return llvm::createStringError("--" + options.fields.front().first +
+                                   " expects --op");
+  if (!options.op.empty() && !options.input.empty())
+    return llvm::createStringError("expects an input or --op but got '" +
+                                   options.input + "' and '" + options.op +
+                                   "'");
+  if (options.input.empty() && options.op.empty())
     return llvm::createStringError("expects an input but got none, see --help");
   return llvm::Error::success();
 }
@@ -279,13 +305,8 @@ static llvm::Error compileCode(const Options &options, llvm::StringRef text,
                                          : printManifests(artifact->outlined));
 }
 
-static llvm::Error run(const Options &options) {
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
-  if (!buffer)
-    return llvm::createStringError("can't read '" + options.input +
-                                   "': " + buffer.getError().message());
-  llvm::StringRef text = (*buffer)->getBuffer();
-  std::string fileName = options.input == "-" ? "<stdin>" : options.input;
+static llvm::Error compileText(const Options &options, llvm::StringRef text,
+                               llvm::StringRef fileName) {
   if (options.form != Form::Level)
     return compileCode(options, text, fileName);
   std::vector<std::string> remarks;
@@ -295,6 +316,25 @@ static llvm::Error run(const Options &options) {
     return printed.takeError();
   printRemarks(remarks);
   return writeFile(options.output, *printed);
+}
+
+static llvm::Error run(const Options &options) {
+  if (options.op == "help")
+    return writeFile(options.output, listPrograms());
+  if (!options.op.empty()) {
+    llvm::Expected<std::string> text = buildProgram(options.op, options.fields);
+    if (!text)
+      return text.takeError();
+    return options.printInput ? writeFile(options.output, *text)
+                              : compileText(options, *text, options.op);
+  }
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
+  if (!buffer)
+    return llvm::createStringError("can't read '" + options.input +
+                                   "': " + buffer.getError().message());
+  llvm::StringRef text = (*buffer)->getBuffer();
+  std::string fileName = options.input == "-" ? "<stdin>" : options.input;
+  return compileText(options, text, fileName);
 }
 
 /// A diagnostic has its own place and severity; other errors get one here.

@@ -41,6 +41,9 @@ llvm::Expected<ProgramFields> parseProgramFields(llvm::StringRef text);
 /// All programs with their arguments and results, and all fields, for people.
 std::string listPrograms();
 
+/// Whether some program has a field of this name.
+bool isProgramField(llvm::StringRef name);
+
 /// The names of all programs.
 std::vector<llvm::StringRef> programNames();
 
