@@ -5,62 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "norm/Fuzz/Case.h"
-#include "norm/Fuzz/Chooser.h"
+#include "Generator.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace norm;
 using namespace norm::fuzz;
 
-namespace {
+static constexpr DType kFloats[] = {DType::F32,  DType::F32, DType::BF16,
+                                    DType::BF16, DType::F16, DType::F64};
 
-class Generator {
-public:
-  Generator(Chooser &choose, const Space &space, const Limits &limits)
-      : choose(choose), space(space), limits(limits) {}
-
-  Graph make();
-
-private:
-  unsigned argument(Value value);
-  unsigned emit(Op op, Value result);
-  unsigned pickFull();
-  unsigned pickInput();
-  DType chooseType(DType like, unsigned sameInHundred);
-  DType chooseResult(DType like);
-  void addOperand(Op &op, Value value);
-  void addResult(Op &op, Support support);
-  Value parameter(DType like);
-  unsigned find(Support support, DType dtype);
-  unsigned cast(unsigned value, DType dtype);
-  unsigned full(DType dtype);
-
-  void addElementwise(Support support);
-  void addSelect();
-  void addNamed();
-  void addNorm(Op &op);
-  void addExponential(Op &op);
-  void addOverChannels(Op &op);
-  void addCustom();
-  void chooseOutputs();
-
-  void unary(Graph &in, std::vector<unsigned> &pool);
-  Op scalarOp(const Graph &in, unsigned a, unsigned b, unsigned c);
-  Graph makeBody(Op &op);
-  unsigned toFloat(Graph &body, unsigned value, DType dtype);
-
-  Chooser &choose;
-  const Space &space;
-  const Limits &limits;
-  Graph graph;
-  bool wide = false; ///< f64 may occur
-};
-
-constexpr DType kFloats[] = {DType::F32,  DType::F32, DType::BF16,
-                             DType::BF16, DType::F16, DType::F64};
-
-DType chooseFloat(Chooser &choose) { return choose.pick<DType>(kFloats); }
+DType fuzz::chooseFloat(Chooser &choose) { return choose.pick<DType>(kFloats); }
 
 unsigned Generator::argument(Value value) {
   unsigned number = graph.add(value);
@@ -84,8 +38,6 @@ unsigned Generator::pickFull() {
   size_t last = list.size() - 1;
   return list[last - std::min<size_t>(last, choose.below(3) * choose.below(3))];
 }
-
-constexpr DType kNarrow[] = {DType::F8E4M3FN, DType::F8E5M2};
 
 /// What a norm or program reads: also 8-bit numbers, and other layouts.
 unsigned Generator::pickInput() {
@@ -148,11 +100,14 @@ unsigned Generator::full(DType dtype) {
   case 0:
     return find(Support::Full, dtype);
   case 5:
-    if (choose.chance(60))
-      return cast(
-          find(Support::Full, choose.pick({DType::I1, DType::I8, DType::I16,
-                                           DType::F8E5M2, DType::F8E4M3FN})),
-          dtype);
+    if (choose.chance(60)) {
+      DType from =
+          choose.pick({DType::I1, DType::I8, DType::I16, DType::F8E5M2,
+                       DType::F8E4M3FN, DType::F8E8M0FNU, DType::F4E2M1FN});
+      if (isPacked(from) && !canPack())
+        from = DType::F8E8M0FNU;
+      return cast(find(Support::Full, from), dtype);
+    }
     return cast(pickFull(), dtype);
   case 1: {
     Op op;
@@ -185,7 +140,10 @@ Op Generator::scalarOp(const Graph &in, unsigned a, unsigned b, unsigned c) {
   case 0:
     op.name = choose.pick({"arith.negf", "math.absf", "math.exp", "math.tanh",
                            "math.sqrt", "math.exp2", "math.rsqrt", "math.expm1",
-                           "math.log1p", "math.erf", "math.log"});
+                           "math.log1p", "math.erf", "math.log", "norm.silu",
+                           "norm.gelu", "norm.gelu", "norm.sigmoid"});
+    if (op.name == "norm.gelu" && choose.chance(50))
+      op.attributes = " approximate = tanh";
     break;
   case 1:
     op.kind = Op::Kind::Select;
@@ -209,9 +167,13 @@ Op Generator::scalarOp(const Graph &in, unsigned a, unsigned b, unsigned c) {
   }
   // f16 and bf16 functions are computed in f32; f64 has fewer of them.
   if (in.values[a].dtype == DType::F64 &&
-      llvm::StringRef(op.name).starts_with("math.") && op.name != "math.absf" &&
-      op.name != "math.sqrt" && op.name != "math.exp" && op.name != "math.fma")
-    op.name = op.operands.size() == 1 ? "arith.negf" : op.name;
+      !llvm::StringRef(op.name).starts_with("arith.") &&
+      op.name != "math.absf" && op.name != "math.sqrt" &&
+      op.name != "math.exp" && op.name != "math.fma")
+    if (op.operands.size() == 1) {
+      op.name = "arith.negf";
+      op.attributes.clear();
+    }
   return op;
 }
 
@@ -408,194 +370,6 @@ void Generator::addNamed() {
   graph.ops.push_back(std::move(op));
 }
 
-/// The value in a body as `dtype`, f32 or f64.
-unsigned Generator::toFloat(Graph &body, unsigned value, DType dtype) {
-  Value from = body.values[value];
-  if (from.dtype == dtype)
-    return value;
-  Op op;
-  op.kind = Op::Kind::Cast;
-  op.name = from.dtype == DType::I1                  ? "arith.uitofp"
-            : !isFloat(from.dtype)                   ? "arith.sitofp"
-            : byteSize(from.dtype) < byteSize(dtype) ? "arith.extf"
-                                                     : "arith.truncf";
-  op.operands = {value};
-  op.results = {body.add({from.support, dtype})};
-  body.ops.push_back(std::move(op));
-  return body.ops.back().results.front();
-}
-
-/// Whether a reduction of a value makes sense in a body.
-static bool variesOnColumns(Support support) {
-  return support == Support::Full || support == Support::Column;
-}
-
-static Support join(Support a, Support b) {
-  if (a == b)
-    return a;
-  if (a == Support::Scalar)
-    return b;
-  if (b == Support::Scalar)
-    return a;
-  return Support::Full;
-}
-
-static bool isRead(const Graph &graph, unsigned value) {
-  return llvm::is_contained(graph.outputs, value) ||
-         llvm::any_of(graph.ops, [&](const Op &op) {
-           return llvm::is_contained(op.operands, value);
-         });
-}
-
-Graph Generator::makeBody(Op &op) {
-  Graph body;
-  DType compute = wide && choose.chance(50) ? DType::F64 : DType::F32;
-  std::vector<unsigned> pool;
-  auto emitIn = [&](Op inner, Value value) {
-    inner.results = {body.add(value)};
-    body.ops.push_back(std::move(inner));
-    pool.push_back(body.ops.back().results.front());
-    return pool.back();
-  };
-  for (unsigned operand : op.operands) {
-    unsigned argument = body.add(graph.values[operand]);
-    body.arguments.push_back(argument);
-  }
-  for (unsigned argument : body.arguments)
-    pool.push_back(toFloat(body, argument, compute));
-  if (choose.chance(25)) {
-    Op inner;
-    inner.kind = Op::Kind::Extent;
-    emitIn(std::move(inner), {Support::Scalar, compute});
-  }
-  if (choose.chance(15)) {
-    Op inner;
-    inner.kind = Op::Kind::Index;
-    inner.results = {body.add({Support::Column, DType::I32})};
-    body.ops.push_back(std::move(inner));
-    pool.push_back(toFloat(body, body.ops.back().results.front(), compute));
-  }
-  auto pick = [&] { return choose.pick<unsigned>(pool); };
-  auto elementwise = [&] {
-    unsigned a =
-        pool[pool.size() - 1 - choose.below(std::min<size_t>(3, pool.size()))];
-    unsigned b = pick(), c = pick();
-    Op inner = scalarOp(body, a, b, c);
-    Support support = Support::Scalar;
-    for (unsigned operand : inner.operands)
-      support = join(support, body.values[operand].support);
-    emitIn(std::move(inner), {support, compute});
-  };
-  unsigned reductions = unsigned(choose.below(4));
-  for (unsigned i = 0; i < reductions; ++i) {
-    for (uint64_t n = choose.below(3); n > 0; --n)
-      elementwise();
-    unsigned value = pick();
-    for (unsigned tries = 0;
-         !variesOnColumns(body.values[value].support) && tries < 8; ++tries)
-      value = pick();
-    if (!variesOnColumns(body.values[value].support))
-      value = pool.front();
-    Op inner;
-    inner.kind = Op::Kind::Reduce;
-    inner.name = choose.pick({"add", "add", "max", "min", "maxnum", "minnum",
-                              "welford", "max_expsum", "mul"});
-    inner.operands = {value};
-    bool pair = inner.name == "welford" || inner.name == "max_expsum";
-    bool number = inner.name == "maxnum" || inner.name == "minnum";
-    Support from = body.values[value].support;
-    Support to = from == Support::Full     ? Support::Row
-                 : from == Support::Column ? Support::Scalar
-                                           : from;
-    std::vector<unsigned> results;
-    for (unsigned k = 0; k < (pair ? 2 : 1); ++k)
-      results.push_back(body.add({to, compute}));
-    inner.results = results;
-    body.ops.push_back(std::move(inner));
-    // The sign of a zero that maxnum gives is open; adding +0 settles it.
-    if (number) {
-      Op zero;
-      zero.kind = Op::Kind::Constant;
-      zero.results = {body.add({Support::Scalar, compute})};
-      body.ops.push_back(zero);
-      Op add;
-      add.name = "arith.addf";
-      add.operands = {results[0], zero.results[0]};
-      emitIn(std::move(add), {to, compute});
-      continue;
-    }
-    llvm::append_range(pool, results);
-  }
-  for (uint64_t n = 1 + choose.below(4); n > 0; --n)
-    elementwise();
-
-  // What spans the space is read: a kernel of nothing but its extents isn't
-  // worth a case.
-  Graph probe = body;
-  probe.outputs = {pool.back()};
-  removeDead(probe);
-  if (!isRead(probe, body.arguments.front())) {
-    Op add;
-    add.name = "arith.addf";
-    add.operands = {pool.back(), pool.front()};
-    emitIn(std::move(add), {Support::Full, compute});
-  }
-
-  // The results: one with all dims, and perhaps one with the row dims.
-  auto yield = [&](Support support, bool (*fits)(Support)) {
-    for (unsigned value : llvm::reverse(pool)) {
-      if (!fits(body.values[value].support))
-        continue;
-      DType to = chooseResult(chooseFloat(choose));
-      if (to == DType::F64 && !wide)
-        to = DType::F32;
-      // No pair of casts between types of one size.
-      if (to == compute || byteSize(to) != byteSize(compute))
-        value = toFloat(body, value, to);
-      else
-        to = compute;
-      body.outputs.push_back(value);
-      op.results.push_back(graph.add({support, to}));
-      return;
-    }
-  };
-  yield(Support::Full, [](Support) { return true; });
-  if (space.hasRows() && choose.chance(50))
-    yield(Support::Row, [](Support support) {
-      return support == Support::Row || support == Support::Scalar;
-    });
-  return body;
-}
-
-void Generator::addCustom() {
-  Op op;
-  op.kind = Op::Kind::Custom;
-  op.operands = {pickInput()};
-  for (uint64_t n = choose.below(4); n > 0; --n) {
-    Support support =
-        choose.pick({Support::Full, Support::Column, Support::Column,
-                     Support::Row, Support::Scalar});
-    if (support == Support::Row && !space.hasRows())
-      support = Support::Full;
-    DType dtype =
-        choose.chance(75)
-            ? chooseType(DType::F32, 20)
-            : choose.pick({DType::I8, DType::I16, DType::I32, DType::I1});
-    if (support == Support::Scalar && !isFloat(dtype))
-      dtype = DType::I32;
-    if (dtype == DType::F64 && !wide)
-      dtype = DType::F32;
-    op.operands.push_back(find(support, dtype));
-  }
-  llvm::sort(op.operands.begin() + 1, op.operands.end());
-  op.operands.erase(std::unique(op.operands.begin() + 1, op.operands.end()),
-                    op.operands.end());
-  if (llvm::is_contained(llvm::drop_begin(op.operands), op.operands[0]))
-    op.operands.resize(1);
-  op.body = std::make_shared<Graph>(makeBody(op));
-  graph.ops.push_back(std::move(op));
-}
-
 void Generator::chooseOutputs() {
   std::vector<unsigned> made;
   for (const Op &op : graph.ops)
@@ -621,10 +395,12 @@ Graph Generator::make() {
     graph.values[0].dtype = choose.pick<DType>(kNarrow);
     cast(0, choose.pick({DType::F32, DType::BF16, DType::F16}));
   }
+  if (choose.chance(8))
+    addDequantize();
   unsigned steps = 1 + unsigned(choose.below(limits.maxOps));
   bool normed = false;
   for (unsigned i = 0; i < steps || !normed; ++i) {
-    uint64_t kind = i >= steps ? 9 : choose.below(21);
+    uint64_t kind = i >= steps ? 9 : choose.below(25);
     if (kind < 9)
       addElementwise(Support::Full);
     else if (kind < 14)
@@ -633,6 +409,12 @@ Graph Generator::make() {
       addCustom();
     else if (kind == 20)
       addSelect();
+    else if (kind == 21 || kind == 22)
+      addQuantize();
+    else if (kind == 23)
+      addDequantize();
+    else if (kind == 24)
+      addDropout();
     else
       addElementwise(kind == 18 && space.hasRows() ? Support::Row
                                                    : Support::Column);
@@ -643,16 +425,19 @@ Graph Generator::make() {
              Support::Full ||
          !isFloat(graph.values[graph.ops.back().results.front()].dtype))
     addElementwise(Support::Full);
+  if (choose.chance(18))
+    addQuantize();
   chooseOutputs();
   removeDead(graph);
+  auto hasStrides = [&](const Value &value) {
+    return !isPacked(value.dtype) && value.layout <= ScaleLayout::ColumnMajor;
+  };
   for (const std::vector<unsigned> *list : {&graph.arguments, &graph.outputs})
     for (unsigned value : *list)
-      if (choose.chance(12))
+      if (choose.chance(12) && hasStrides(graph.values[value]))
         graph.strided.push_back(value);
   return std::move(graph);
 }
-
-} // namespace
 
 Graph fuzz::makeGraph(Chooser &choose, const Space &space,
                       const Limits &limits) {

@@ -38,7 +38,8 @@ Space chooseRows(Chooser &choose, const Limits &limits) {
     columns = choose.between(0, std::min<int64_t>(limits.maxColumns, 300));
   int64_t most =
       std::max<int64_t>(1, limits.maxElements / std::max<int64_t>(columns, 1));
-  int64_t rows = choose.pick<int64_t>({0, 1, 1, 2, 3, 3, 4, 5, 7, 9, 33, 67});
+  int64_t rows =
+      choose.pick<int64_t>({0, 1, 1, 2, 3, 3, 4, 5, 7, 9, 33, 67, 128});
   rows = std::min(rows, most);
   Space space;
   if (choose.chance(10))
@@ -159,14 +160,6 @@ Layout chooseLayout(Chooser &choose, bool hasPitch) {
   return layout;
 }
 
-/// Groups are parts of channels whose number is known.
-bool isFixed(const Case &made, unsigned dim) {
-  return dim == made.space.channel &&
-         llvm::any_of(made.graph.ops, [](const Op &op) {
-           return op.kind == Op::Kind::GroupNorm;
-         });
-}
-
 bool hasOpenStrides(const Case &made, unsigned value) {
   size_t rank = made.space.axes(made.graph.values[value]).size();
   return rank == 2 ||
@@ -190,7 +183,7 @@ Rerun makeVariant(Chooser &choose, const Case &made, const Target &target) {
   case 1:
   case 2:
     for (unsigned dim = 0; dim < made.space.rank(); ++dim)
-      if (choose.chance(40) && !isFixed(made, dim))
+      if (choose.chance(40) && !isFixed(made.graph, made.space, dim))
         variant.flipDynamic |= uint8_t(1u << dim);
     break;
   case 3:
@@ -210,7 +203,9 @@ Rerun makeVariant(Chooser &choose, const Case &made, const Target &target) {
          {&made.graph.arguments, &made.graph.outputs})
       for (unsigned value : *list)
         variant.layouts.push_back(
-            chooseLayout(choose, hasOpenStrides(made, value)));
+            isPacked(made.graph.values[value].dtype)
+                ? Layout()
+                : chooseLayout(choose, hasOpenStrides(made, value)));
   return variant;
 }
 
@@ -238,8 +233,8 @@ static std::string makeScheduleAcross(Chooser &choose, const Space &space,
   while (vector > 1 && run % vector != 0)
     vector /= 2;
   // A thread's lanes are unrolled: few threads mean much code.
-  int64_t threads = int64_t(1) << (choose.chance(85) ? 2 + choose.below(4)
-                                                     : choose.below(2));
+  int64_t threads =
+      int64_t(1) << (choose.chance(85) ? 2 + choose.below(4) : choose.below(2));
   int64_t positions = choose.pick<int64_t>({1, 2, 3, 5, 8, 16, 31, 32, 33, 64});
   std::string text = llvm::formatv(
       "threads={0},rows_per_cta={1},vector={2},split={3},prefetch={4}", threads,
@@ -282,8 +277,9 @@ Case fuzz::makeCase(uint64_t seed, uint64_t index,
   Case made;
   made.space = makeSpace(choose, limits);
   made.graph = makeGraph(choose, made.space, limits);
-  if (isFixed(made, made.space.channel))
-    made.space.dims[made.space.channel].dynamic = false;
+  for (unsigned dim = 0; dim < made.space.rank(); ++dim)
+    if (isFixed(made.graph, made.space, dim))
+      made.space.dims[dim].dynamic = false;
   made.device = targets.front().device;
   bool tame = choose.chance(55);
   for (unsigned argument : made.graph.arguments) {

@@ -61,8 +61,14 @@ public:
 
   /// Row and column of the element `flat` in C order.
   std::pair<int64_t, int64_t> at(int64_t flat) const {
-    if (!ofSpace)
-      return {0, flat};
+    // Of another grid, whose first axis is the space's, if any is.
+    if (!ofSpace) {
+      bool isPart = !axes.front().isUnit && axes.front().dim == 0;
+      int64_t size = 1;
+      for (int64_t extent : llvm::drop_begin(shape))
+        size *= extent;
+      return {0, flat + (isPart ? firstRow * size : 0)};
+    }
     llvm::SmallVector<int64_t, 5> indices(space.dims.size(), 0);
     for (size_t i = axes.size(); i-- > 0;) {
       if (!axes[i].isUnit)
@@ -99,13 +105,12 @@ llvm::Expected<HostTensor> fuzz::makeArgument(const Execution &execution,
   Places places(execution, value);
   int64_t columns = places.columns();
   int64_t count = tensor->numElements();
-  unsigned size = byteSize(value.dtype);
   for (int64_t flat = 0; flat < count; ++flat) {
     auto [row, column] = places.at(flat);
-    encode(value.dtype,
-           execution.data[index].at(value.dtype, row, column, columns),
-           tensor->row(flat / tensor->columns()) +
-               (flat % tensor->columns()) * int64_t(size));
+    encodeAt(value.dtype,
+             execution.data[index].at(value.dtype, row, column, columns),
+             tensor->row(flat / tensor->columns()),
+             uint64_t(flat % tensor->columns()));
   }
   return tensor;
 }

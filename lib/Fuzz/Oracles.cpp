@@ -15,6 +15,7 @@
 #include "norm/Tools/NormRunData.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -75,7 +76,14 @@ Execution fuzz::makeExecution(const Case &made, const Rerun *variant) {
     dim.dynamic ^= bool(variant->flipDynamic >> i & 1);
   if (variant->extraOutput) {
     Graph &graph = execution.graph;
-    unsigned result = graph.outputs.front();
+    // Of a type with arithmetic.
+    auto found = llvm::find_if(graph.outputs, [&](unsigned value) {
+      DType dtype = graph.values[value].dtype;
+      return isFloat(dtype) && !isPacked(dtype) && dtype != DType::F8E8M0FNU;
+    });
+    if (found == graph.outputs.end())
+      return execution;
+    unsigned result = *found;
     Op op;
     op.name = "arith.negf";
     op.operands = {result};
@@ -137,8 +145,7 @@ class Oracles::Impl {
 public:
   explicit Impl(unsigned hostThreads) : hostThreads(hostThreads) {}
 
-  Outcome run(const Case &made,
-              llvm::function_ref<void(llvm::StringRef)> tell);
+  Outcome run(const Case &made, llvm::function_ref<void(llvm::StringRef)> tell);
 
 private:
   llvm::Expected<Device *> device(const Execution &execution);
@@ -197,6 +204,8 @@ static bool isNoRoom(llvm::StringRef message) {
   return message.contains("schedule needs") ||
          message.contains("expects residency stream") ||
          message.contains("lanes per step") ||
+         message.contains("of a group in a step") ||
+         message.contains("share a byte") ||
          message.contains("threads per CTA but got") ||
          message.contains("expects whole warps per CTA") ||
          message.contains("expects one thread, and whole groups") ||
@@ -343,8 +352,11 @@ struct Element {
   const uint8_t *bytes() const {
     return tensor.row(row) + column * int64_t(byteSize(tensor.dtype()));
   }
-  /// The same bits, or two NaNs.
+  /// The same bits, or two NaNs. Each value of a packed type has one pattern.
   bool operator==(const Element &other) const {
+    if (isPacked(tensor.dtype()))
+      return llvm::bit_cast<uint64_t>(value()) ==
+             llvm::bit_cast<uint64_t>(other.value());
     return std::memcmp(bytes(), other.bytes(), byteSize(tensor.dtype())) == 0 ||
            (std::isnan(value()) && std::isnan(other.value()));
   }
@@ -399,9 +411,8 @@ static bool haveOtherLayouts(const Manifest &a, const Manifest &b) {
                                    llvm::any_of(b.kernels, isAcross));
 }
 
-Outcome
-Oracles::Impl::run(const Case &made,
-                   llvm::function_ref<void(llvm::StringRef)> tell) {
+Outcome Oracles::Impl::run(const Case &made,
+                           llvm::function_ref<void(llvm::StringRef)> tell) {
   Outcome outcome;
   auto start = std::chrono::steady_clock::now();
   steps.clear();
@@ -427,8 +438,13 @@ Oracles::Impl::run(const Case &made,
   Results first;
   if (tell)
     tell("device " + base.device);
-  if (std::optional<Refusal> refusal = execute(base, first))
-    return finish(refusal->kind, -1, refusal->text);
+  if (std::optional<Refusal> refusal = execute(base, first)) {
+    if (!llvm::StringRef(refusal->text).contains("share a byte"))
+      return finish(refusal->kind, -1, refusal->text);
+    // A boundary of the compiler's: some programs access single nibbles.
+    ++outcome.skipped;
+    return finish(Outcome::Kind::Passed, -1, "");
+  }
   ++outcome.runs;
   if (std::string text = compareWithReference(base, first); !text.empty())
     return finish(Outcome::Kind::Differed, -1, text);

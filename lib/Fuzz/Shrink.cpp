@@ -324,7 +324,8 @@ static bool isPlaceless(const Graph &graph) {
   };
   return llvm::all_of(graph.values, isPlain) &&
          llvm::none_of(graph.ops, [](const Op &op) {
-           return op.axes || op.kind == Op::Kind::GroupNorm ||
+           return op.axes || !op.group.empty() ||
+                  op.kind == Op::Kind::GroupNorm ||
                   op.kind == Op::Kind::InstanceNorm ||
                   op.kind == Op::Kind::BatchNorm ||
                   llvm::StringRef(op.attributes).contains("causal");

@@ -32,7 +32,15 @@ enum class Support : uint8_t {
   Instance, ///< the first dim and the channels
   Groups,   ///< the first dim and the groups
   Leading,  ///< the first `part` dims
+  Scales,   ///< the grid of `group`, as it lies in `layout`
+  Number,   ///< a tensor of rank 0
 };
+
+/// Where the scales of a quantized tensor lie.
+enum class ScaleLayout : uint8_t { RowMajor, ColumnMajor, Packed, Swizzled };
+
+/// Of each dim the extent of a group with one scale, -1 for all of it.
+using Group = llvm::SmallVector<int64_t, 5>;
 
 struct Value {
   Support support = Support::Full;
@@ -42,6 +50,8 @@ struct Value {
   uint8_t part = 0;
   uint8_t dropped = 0;     ///< leading axes that a parameter does without
   bool transposed = false; ///< an argument in the space's other order
+  ScaleLayout layout = ScaleLayout::RowMajor;
+  Group group;
   bool operator==(const Value &) const = default;
 
   bool isWhole() const { return !part && !dropped && !transposed; }
@@ -67,23 +77,29 @@ struct Op {
     GroupNorm,
     InstanceNorm,
     BatchNorm,
+    Quantize, ///< to codes, and scales if none are given
+    Dequantize,
+    Dropout,
     Custom, ///< norm.generic with `body`
     Reduce, ///< in a body: `name` is the kind
     Extent, ///< in a body: the number of columns
     Index,  ///< in a body: the column, as i32
+    Random, ///< in a body: `operands` are seed and offset
   };
 
   Kind kind = Kind::Elementwise;
   std::string name;
   std::vector<unsigned> operands;
   std::vector<unsigned> results;
-  double number = 0; ///< constant, or eps
+  double number = 0; ///< constant, eps, or share of what is dropped
   double offset = 0; ///< of a scale
   bool hasScale = false, hasBias = false, hasMean = false, hasRstd = false;
   bool hasMask = false, hasLengths = false, hasRunning = false;
+  bool hasTensorScale = false, hasAmax = false;
   bool training = false;
   uint8_t axes = 0;       ///< by bit, where not the space's columns
   std::string attributes; ///< printed as they are
+  Group group;            ///< of a quantization
   std::shared_ptr<const Graph> body;
 };
 
@@ -126,19 +142,29 @@ struct Space {
   /// Whether neighbours in memory belong to different rows.
   bool isAcross() const { return !dims.empty() && !dims.back().isColumn; }
 
-  /// One axis of a value: its dim, `kGroupAxis` for the groups.
+  /// One axis of a value: its dim, or `kGroupAxis` for a number of groups.
   struct Axis {
     unsigned dim = 0;
     bool isUnit = false; ///< of extent 1
+    int64_t extent = -1; ///< of a group axis; -1 for the groups of channels
   };
   static constexpr unsigned kGroupAxis = ~0u;
   llvm::SmallVector<Axis, 5> axes(const Value &value) const;
   llvm::SmallVector<int64_t, 5> shape(const Value &value) const;
+  /// How many groups there are along a dim.
+  int64_t countGroups(const Group &group, unsigned dim) const;
+
+private:
+  llvm::SmallVector<Axis, 5> scaleAxes(const Value &value) const;
 };
 
 /// Whether an index of the first dim can be left out without a change to the
 /// others: the dim is no column, and no op reduces or counts along it.
 bool isFirstDimFree(const Graph &graph, const Space &space);
+
+/// Whether the extent of a dim has to be known: channels in groups, what is cut
+/// into groups of a scale, and what lies in tiles or shares bytes.
+bool isFixed(const Graph &graph, const Space &space, unsigned dim);
 
 /// The text of `func.func @main`.
 std::string print(const Graph &graph, const Space &space);
