@@ -13,6 +13,7 @@
 #include "norm/Tools/Tools.h"
 
 #include "norm/Compiler/Assemble.h"
+#include "norm/Embed/CHeader.h"
 #include "norm/Programs/Programs.h"
 #include "norm/Support/Targets.h"
 #include "norm/Support/Version.h"
@@ -37,7 +38,11 @@ INPUT, OUTPUT and FILE are paths; - is the standard input or output.
   --print-input  writes the text of the --op, and does nothing else
   --emit      norm, program, scheduled, tiled, gpu, nvvm, llvm: the IR at a level
               ptx, cubin, object: code; by default ptx, or object for the host
-  --target    host, or sm_80 to sm_121; by default sm_90, or host for object
+              c-header: a C header with the code for all targets, that checks
+              and launches by the CUDA driver alone
+  --target    host, or sm_80 to sm_121; by default sm_90, or host for object;
+              for c-header a list, as in sm_80,sm_90
+  --image     what a c-header holds: ptx, the default, or cubin
   -o          where the result goes; by default -
   --manifest  where the manifest of the code goes
   --entry     the function; by default the only public one, or main
@@ -51,13 +56,14 @@ INPUT, OUTPUT and FILE are paths; - is the standard input or output.
 
 namespace {
 /// What is written.
-enum class Form { Default, Level, PTX, Cubin, Object };
+enum class Form { Default, Level, PTX, Cubin, Object, CHeader };
 
 struct Options {
   std::string input;
   std::string output = "-";
   std::string manifest;
   Form form = Form::Default;
+  std::string image = "ptx"; ///< for Form::CHeader
   Level level = Level::Norm; ///< for Form::Level
   CompileOptions compile;
   std::string op;       ///< a program by name, instead of an input
@@ -106,7 +112,7 @@ llvm::Error CommandLine::takeValue(llvm::StringRef argument,
 }
 
 llvm::Error CommandLine::parseForm(llvm::StringRef text) {
-  constexpr int bad = -1, ptx = -2, cubin = -3, object = -4;
+  constexpr int bad = -1, ptx = -2, cubin = -3, object = -4, cHeader = -5;
   int form = llvm::StringSwitch<int>(text)
                  .Case("norm", int(Level::Norm))
                  .Case("program", int(Level::Program))
@@ -118,12 +124,13 @@ llvm::Error CommandLine::parseForm(llvm::StringRef text) {
                  .Case("ptx", ptx)
                  .Case("cubin", cubin)
                  .Case("object", object)
+                 .Case("c-header", cHeader)
                  .Default(bad);
   switch (form) {
   case bad:
     return llvm::createStringError(
         "option --emit expects norm, program, scheduled, tiled, gpu, nvvm, "
-        "llvm, ptx, cubin or object but got '" +
+        "llvm, ptx, cubin, object or c-header but got '" +
         text + "'");
   case ptx:
     options.form = Form::PTX;
@@ -133,6 +140,9 @@ llvm::Error CommandLine::parseForm(llvm::StringRef text) {
     break;
   case object:
     options.form = Form::Object;
+    break;
+  case cHeader:
+    options.form = Form::CHeader;
     break;
   default:
     options.form = Form::Level;
@@ -157,6 +167,7 @@ llvm::Error CommandLine::parseOne(llvm::StringRef argument) {
                            .Case("--entry", &options.compile.entry)
                            .Case("--schedule", &options.compile.schedule)
                            .Case("--op", &options.op)
+                           .Case("--image", &options.image)
                            .Default(nullptr);
   if (value)
     return takeValue(argument, name, *value);
@@ -204,11 +215,39 @@ llvm::Error CommandLine::parseOne(llvm::StringRef argument) {
   return llvm::Error::success();
 }
 
+static llvm::Error checkInput(const Options &options) {
+  if (options.op.empty() && options.printInput)
+    return llvm::createStringError("--print-input expects --op");
+  if (options.op.empty() && !options.fields.empty())
+    return llvm::createStringError("--" + options.fields.front().first +
+                                   " expects --op");
+  if (!options.op.empty() && !options.input.empty())
+    return llvm::createStringError("expects an input or --op but got '" +
+                                   options.input + "' and '" + options.op +
+                                   "'");
+  if (options.input.empty() && options.op.empty())
+    return llvm::createStringError("expects an input but got none, see --help");
+  return llvm::Error::success();
+}
+
 /// Fills in what follows from the rest.
 static llvm::Error complete(Options &options) {
   std::string &target = options.compile.target;
   if (target.empty())
     target = options.form == Form::Object ? "host" : "sm_90";
+  if (options.image != "ptx" && options.image != "cubin")
+    return llvm::createStringError("option --image expects ptx or cubin but "
+                                   "got '" +
+                                   options.image + "'");
+  if (options.form == Form::CHeader) {
+    if (!options.manifest.empty())
+      return llvm::createStringError(
+          "--manifest expects --emit=ptx, cubin or object");
+    for (llvm::StringRef one : llvm::split(target, ','))
+      if (llvm::Error error = checkTargetName(one))
+        return error;
+    return checkInput(options);
+  }
   if (llvm::Error error = checkTargetName(target))
     return error;
   bool isHost = target == "host";
@@ -224,18 +263,7 @@ static llvm::Error complete(Options &options) {
   if (options.form == Form::Level && !options.manifest.empty())
     return llvm::createStringError(
         "--manifest expects --emit=ptx, cubin or object");
-  if (options.op.empty() && options.printInput)
-    return llvm::createStringError("--print-input expects --op");
-  if (options.op.empty() && !options.fields.empty())
-    return llvm::createStringError("--" + options.fields.front().first +
-                                   " expects --op");
-  if (!options.op.empty() && !options.input.empty())
-    return llvm::createStringError("expects an input or --op but got '" +
-                                   options.input + "' and '" + options.op +
-                                   "'");
-  if (options.input.empty() && options.op.empty())
-    return llvm::createStringError("expects an input but got none, see --help");
-  return llvm::Error::success();
+  return checkInput(options);
 }
 
 llvm::Expected<Options> CommandLine::parse() {
@@ -305,8 +333,37 @@ static llvm::Error compileCode(const Options &options, llvm::StringRef text,
                                          : printManifests(artifact->outlined));
 }
 
+/// Compiles for each target, and writes all as one header.
+static llvm::Error compileHeader(const Options &options, llvm::StringRef text,
+                                 llvm::StringRef fileName) {
+  Compiler compiler;
+  std::vector<EmbeddedImage> images;
+  for (llvm::StringRef target : llvm::split(options.compile.target, ',')) {
+    CompileOptions compile = options.compile;
+    compile.target = target.str();
+    compile.outline = false;
+    llvm::Expected<Artifact> artifact =
+        compiler.compile(text, fileName, compile);
+    if (!artifact)
+      return artifact.takeError();
+    printRemarks(artifact->remarks);
+    bool isCubin = options.image == "cubin" && target != "host";
+    if (isCubin)
+      if (llvm::Error error = assemble(*artifact, target))
+        return error;
+    images.push_back(
+        {std::move(artifact->manifest), std::move(artifact->code), isCubin});
+  }
+  llvm::Expected<std::string> header = printCHeader(images);
+  if (!header)
+    return header.takeError();
+  return writeFile(options.output, *header);
+}
+
 static llvm::Error compileText(const Options &options, llvm::StringRef text,
                                llvm::StringRef fileName) {
+  if (options.form == Form::CHeader)
+    return compileHeader(options, text, fileName);
   if (options.form != Form::Level)
     return compileCode(options, text, fileName);
   std::vector<std::string> remarks;
