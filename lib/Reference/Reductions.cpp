@@ -240,55 +240,91 @@ static double mergedDepth(int64_t count, int64_t depth, double perMerge) {
 /// deviation: docs/Reference.md.
 constexpr double kLeafRoundings = 30;
 
-/// `keepsRest`: what the mean's own place loses is kept, and counts to second
-/// order.
-static MomentBounds boundMerged(DType type, const ExactMoments &exact,
-                                double count, double m2High, double depth,
-                                bool keepsRest) {
+/// Of a mean that is a sum over the count; infinite where the sum overflows.
+static double boundMeanOfSum(DType type, Row row, const ExactMoments &exact,
+                             double count, int64_t depth) {
+  Element total = sum(type, row, depth);
+  if (!std::isfinite(total.value))
+    return kInfinity;
+  if (total.isExact())
+    return std::fabs(rounded(type, {exact.mean, 0}).value - exact.mean);
+  return total.bound / count + 2 * halfUlp(type, exact.mean);
+}
+
+/// Whether `count` products of an element and two counts are numbers of the
+/// type: then all sums of such elements, weighed, are the same.
+static bool areWeighedExactly(DType type, double element, double count) {
+  int exponent;
+  double digits = std::frexp(element, &exponent);
+  int bits = 0;
+  for (; digits != 0; ++bits) {
+    digits = 2 * digits;
+    digits -= std::trunc(digits);
+  }
+  return bits + 2 * std::ceil(std::log2(count) + 1) <= precision(type);
+}
+
+/// Of M2, where the errors of all differences of means have a norm of
+/// `differences`, in roundings and square roots of the count.
+static double boundSquares(DType type, double count, double m2High,
+                           double depth, double differences) {
+  double unit = unitRoundoff(type);
+  differences *= unit * std::sqrt(count);
+  double shifted =
+      2 * std::sqrt(m2High) * differences + differences * differences;
+  return shifted + (depth + 6) * unit * (m2High + shifted) +
+         3 * count * halfUlp(type, 0);
+}
+
+/// Of `welford`: parts have sums, and a mean is one at the end.
+static MomentBounds boundMerged(DType type, Row row, const ExactMoments &exact,
+                                double count, double m2High, int64_t depth) {
+  double levels = mergedDepth(row.size(), depth, 0.5);
+  double deviation = std::sqrt(m2High / count);
+  double rootMeanSquare =
+      std::hypot(std::fabs(exact.mean) + exact.meanBound, deviation);
+  MomentBounds bounds;
+  bounds.mean = boundMeanOfSum(type, row, exact, count, depth);
+  if (exact.isConstant && areWeighedExactly(type, exact.mean, count))
+    return bounds;
+  // Beside the roundings of the sums, three for the weights and their product.
+  double differences =
+      std::pow(levels + 3, 1.5) / std::sqrt(3.0) * rootMeanSquare +
+      levels / std::sqrt(2.0) * deviation;
+  bounds.m2 = boundSquares(type, count, m2High, levels, differences);
+  return bounds;
+}
+
+/// Of `welford_exact`: what the mean's own place loses is kept, and counts to
+/// second order.
+static MomentBounds boundMergedExact(DType type, Row row,
+                                     const ExactMoments &exact, double count,
+                                     double m2High, int64_t treeDepth) {
   if (exact.isConstant)
     return {};
+  double depth = mergedDepth(row.size(), treeDepth, 0.5);
   double unit = unitRoundoff(type);
   double deviation = std::sqrt(m2High / count);
   double rootMeanSquare =
       std::hypot(std::fabs(exact.mean) + exact.meanBound, deviation);
-  // Of the mean, and the norm of the errors of all differences of means.
-  double ofMean, differences;
-  if (keepsRest) {
-    ofMean = std::fabs(exact.mean) + exact.meanBound +
-             (kLeafRoundings + 5 * std::sqrt(depth)) * deviation +
-             3 * depth * unit * exact.magnitude;
-    differences =
-        (kLeafRoundings * std::sqrt(depth) + 5 * depth / std::sqrt(2.0)) *
-            deviation +
-        std::sqrt(3.0) * std::pow(depth, 1.5) * unit * rootMeanSquare;
-  } else {
-    ofMean = depth * (exact.magnitude + exact.meanBound) +
-             3 * std::sqrt(depth) * deviation;
-    differences = std::pow(depth, 1.5) / std::sqrt(3.0) * rootMeanSquare +
-                  3 * depth / std::sqrt(2.0) * deviation;
-  }
-  differences *= unit * std::sqrt(count);
-  double shifted =
-      2 * std::sqrt(m2High) * differences + differences * differences;
+  double ofMean = std::fabs(exact.mean) + exact.meanBound +
+                  (kLeafRoundings + 5 * std::sqrt(depth)) * deviation +
+                  3 * depth * unit * exact.magnitude;
+  double differences =
+      (kLeafRoundings * std::sqrt(depth) + 5 * depth / std::sqrt(2.0)) *
+          deviation +
+      std::sqrt(3.0) * std::pow(depth, 1.5) * unit * rootMeanSquare;
   MomentBounds bounds;
   bounds.mean = unit * ofMean + depth * halfUlp(type, 0);
-  bounds.m2 = shifted + (depth + 6) * unit * (m2High + shifted) +
-              3 * count * halfUlp(type, 0);
+  bounds.m2 = boundSquares(type, count, m2High, depth, differences);
   return bounds;
 }
 
 static MomentBounds boundSummed(DType type, Row row, const ExactMoments &exact,
                                 double count, double m2High, int64_t depth) {
   double unit = unitRoundoff(type);
-  Element total = sum(type, row, depth);
   MomentBounds bounds;
-  if (total.isExact() && std::isfinite(total.value))
-    bounds.mean = std::fabs(rounded(type, {exact.mean, 0}).value - exact.mean);
-  else
-    bounds.mean = total.bound / count + 2 * halfUlp(type, exact.mean);
-  // Overflow of the sum leaves the mean open.
-  if (!std::isfinite(total.value))
-    bounds.mean = kInfinity;
+  bounds.mean = boundMeanOfSum(type, row, exact, count, depth);
   double own = std::max(bounds.mean - exact.meanBound, 0.0);
   double shifted = count * own * own;
   bounds.m2 = shifted + (depth + 4) * unit * (m2High + shifted) +
@@ -314,11 +350,10 @@ Moments reference::moments(DType type, Row row, int64_t depth,
   double count = double(row.size());
   ExactMoments exact = exactMoments(row);
   double m2High = std::pow(std::sqrt(exact.m2) + exact.boundNorm, 2);
-  bool keepsRest =
-      form == MomentsForm::MergedExact || form == MomentsForm::Any;
+  bool keepsRest = form == MomentsForm::MergedExact || form == MomentsForm::Any;
   MomentBounds bounds =
-      boundMerged(type, exact, count, m2High,
-                  mergedDepth(row.size(), depth, 0.5), keepsRest);
+      keepsRest ? boundMergedExact(type, row, exact, count, m2High, depth)
+                : boundMerged(type, row, exact, count, m2High, depth);
   if (form == MomentsForm::Any || form == MomentsForm::AnyNarrow) {
     MomentBounds other = boundSummed(type, row, exact, count, m2High, depth);
     bounds.mean = std::max(bounds.mean, other.mean);
@@ -332,12 +367,17 @@ Moments reference::moments(DType type, Row row, int64_t depth,
                                  0x1p-51 * std::fabs(exact.mean)};
   result.m2 = {exact.m2,
                m2High - exact.m2 + bounds.m2 * slack + 0x1p-45 * exact.m2};
-  if (exact.isConstant && result.mean.bound <= 0x1p-51 * std::fabs(exact.mean))
-    result = {{exact.mean, 0}, {0, 0}};
+  if (exact.isConstant &&
+      result.mean.bound <= 0x1p-51 * std::fabs(exact.mean)) {
+    result.mean.bound = 0;
+    if (keepsRest || bounds.m2 == 0)
+      result.m2 = {0, 0};
+  }
   // Differences of partial means reach twice the largest element, and a square
-  // of one twice M2.
+  // of one twice M2; of partial sums, with their weights, four times all
+  // elements.
   double largest = maxFinite(type);
-  if (!(2 * exact.largest <= largest))
+  if (!((keepsRest ? 2 : 4 * count) * exact.largest <= largest))
     return {unknown(exact.mean), unknown(exact.m2)};
   result.mean = overflowed(type, result.mean);
   if (!(2 * (exact.m2 + result.m2.bound) <= largest)) {

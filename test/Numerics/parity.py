@@ -6,7 +6,7 @@
 For each op, layout, element type and kind of data: the largest error of norm's
 result and of PyTorch's, each against the result in extended precision, in units
 of the last place of the result's type. Exits 1 where norm's is larger by more
-than one unit, but for what `KNOWN` lists, or where norm-run fails.
+than one unit, or where norm-run fails.
 
 Errors are given twice. "At the result", the unit is that of the exact result.
 It is of little use where a result is badly conditioned: where x and the mean are
@@ -535,12 +535,6 @@ def compare(options, folder, peer, op, dtype):
     return rows, ""
 
 
-# A running mean of 16-bit values that is far smaller than their deviation:
-# docs/Numerics.md says why.
-KNOWN = {("batch_norm training", "nhwc", dtype, "running_mean", "huge")
-         for dtype in ("f16", "bf16")}
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--norm-run", default="build/bin/norm-run")
@@ -561,7 +555,7 @@ def main():
              "| op | layout | dtype | result | data | norm | peer |"
              " norm at the result | peer at the result | |",
              "|---|---|---|---|---|---|---|---|---|---|"]
-    larger = known = failed = count = 0
+    larger = failed = count = 0
     np.seterr(all="ignore")
     with tempfile.TemporaryDirectory() as name:
         for op in all_ops():
@@ -575,20 +569,16 @@ def main():
                 for result, kind, errors in rows:
                     ours, theirs = errors[2:] if options.strict else errors[:2]
                     worse = not ours <= theirs + 1
-                    isKnown = (worse and ours < 8 and
-                               (op.name, op.layout, dtype, result, kind) in KNOWN)
-                    larger += worse and not isKnown
-                    known += isKnown
+                    larger += worse
                     count += 1
                     numbers = " | ".join(f"{error:.2f}" for error in errors)
                     lines.append(
                         f"| {op.name} | {op.layout} | {dtype} | {result} |"
-                        f" {kind} | {numbers} | {'known' if isKnown else 'LARGER' if worse else 'ok'} |")
+                        f" {kind} | {numbers} | {'LARGER' if worse else 'ok'} |")
     print("\n".join(lines))
     if options.out:
         Path(options.out).write_text("\n".join(lines) + "\n")
-    print(f"\n{count} comparisons: {larger} larger by more than a unit, beside"
-          f" {known} that are known;"
+    print(f"\n{count} comparisons: {larger} larger by more than a unit;"
           f" {failed} programs failed")
     return 1 if larger or failed or not count else 0
 

@@ -4,17 +4,17 @@
 // RUN: norm-opt %s --norm-to-gpu-pipeline=target=sm_90 | FileCheck %s --check-prefix=GPU
 // RUN: norm-opt %s --norm-to-emulated-pipeline=target=sm_90 | FileCheck %s --check-prefix=EMULATED
 
-// HOST: func.func @leading_0(
-// GPU: gpu.func @leading_0(
-// EMULATED: func.func @leading_0(
+// HOST-DAG: func.func @leading_0(
+// GPU-DAG: gpu.func @leading_0(
+// EMULATED-DAG: func.func @leading_0(
 func.func @leading(%x: tensor<1x6xf32>) -> tensor<1x6xf32> {
   %y = norm.softmax %x axes = [0] : tensor<1x6xf32> -> tensor<1x6xf32>
   return %y : tensor<1x6xf32>
 }
 
-// HOST: func.func @trailing_0(
-// GPU: gpu.func @trailing_0(
-// EMULATED: func.func @trailing_0(
+// HOST-DAG: func.func @trailing_0(
+// GPU-DAG: gpu.func @trailing_0(
+// EMULATED-DAG: func.func @trailing_0(
 func.func @trailing(%x: tensor<?x1xf16>) -> tensor<?x1xf16> {
   %y = norm.layer_norm %x axes = [1] eps = 1.0e-5
      : tensor<?x1xf16> -> tensor<?x1xf16>
@@ -22,9 +22,9 @@ func.func @trailing(%x: tensor<?x1xf16>) -> tensor<?x1xf16> {
 }
 
 // A scale that varies on dims of one element only, between others.
-// HOST: func.func @between_0(
-// GPU: gpu.func @between_0(
-// EMULATED: func.func @between_0(
+// HOST-DAG: func.func @between_0(
+// GPU-DAG: gpu.func @between_0(
+// EMULATED-DAG: func.func @between_0(
 func.func @between(%x: tensor<2x1x6x1xf32>, %w: tensor<1x1xf32>)
     -> tensor<2x1x6x1xf32> {
   %y = norm.rms_norm %x scale(%w) axes = [1, 3] eps = 1.0e-5
@@ -33,9 +33,9 @@ func.func @between(%x: tensor<2x1x6x1xf32>, %w: tensor<1x1xf32>)
 }
 
 // One of the columns' dims has more elements, and an operand is on the other.
-// HOST: func.func @partly_0(
-// GPU: gpu.func @partly_0(
-// EMULATED: func.func @partly_0(
+// HOST-DAG: func.func @partly_0(
+// GPU-DAG: gpu.func @partly_0(
+// EMULATED-DAG: func.func @partly_0(
 func.func @partly(%x: tensor<4x1x6xf32>, %w: tensor<1xf32>)
     -> tensor<4x1x6xf32> {
   %e = tensor.empty() : tensor<4x1x6xf32>

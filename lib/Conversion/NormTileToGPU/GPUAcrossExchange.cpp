@@ -30,9 +30,9 @@ using namespace mlir::norm_tile;
 // Shared memory
 //===----------------------------------------------------------------------===//
 
-GPUAcross::Memory &
-GPUAcross::memoryOf(Value partial, llvm::DenseMap<Value, Memory> &memories,
-                    int64_t size, bool hasCount) {
+GPUAcross::Memory &GPUAcross::memoryOf(Value partial,
+                                       llvm::DenseMap<Value, Memory> &memories,
+                                       int64_t size, bool hasCount) {
   Memory &memory = memories[partial];
   ReduceEmitter emitter = emitterOf(partial);
   unsigned parts = hasCount ? emitter.numParts() : emitter.numFloatParts();
@@ -76,12 +76,37 @@ void GPUAcross::forEach(int64_t size, llvm::function_ref<void(Value)> body) {
 
 /// Where a position of the CTA is.
 Value GPUAcross::slotOf(Value position) {
-  Value element =
-      arith::RemUIOp::create(b, loc, position, index(vectorSize()));
+  Value element = arith::RemUIOp::create(b, loc, position, index(vectorSize()));
   Value chunk = arith::DivUIOp::create(b, loc, position, index(vectorSize()));
   return arith::AddIOp::create(
       b, loc, arith::MulIOp::create(b, loc, element, index(chunksPerCta())),
       chunk);
+}
+
+/// Columns of a slice of `columns` that the lanes `lane`, `lane + stride`, ...
+/// hold.
+static int64_t columnsOfLanes(const ::norm::TilePlan &plan, int64_t columns,
+                              int64_t lane, int64_t stride) {
+  int64_t count = 0;
+  for (int64_t leaf = lane; leaf * plan.leaf < columns; leaf += stride)
+    count += std::min(plan.leaf, columns - leaf * plan.leaf);
+  return count;
+}
+
+/// What two sets of lanes can hold in a slice: all slices have the same length,
+/// but for the last one that has columns, and those after it.
+static SmallVector<Counts> casesOfLanes(const ::norm::TilePlan &plan,
+                                        int64_t walked, int64_t lane,
+                                        int64_t half) {
+  SmallVector<Counts> cases;
+  int64_t size = ::norm::sliceSize(walked);
+  for (int64_t columns : {std::min(size, walked), walked % size}) {
+    Counts counts = {columnsOfLanes(plan, columns, lane, 2 * half),
+                     columnsOfLanes(plan, columns, lane + half, 2 * half)};
+    if (!llvm::is_contained(cases, counts))
+      cases.push_back(counts);
+  }
+  return cases;
 }
 
 ReduceState GPUAcross::combineLanes(Value partial, Value slot) {
@@ -95,7 +120,10 @@ ReduceState GPUAcross::combineLanes(Value partial, Value slot) {
   }
   for (int64_t half = stored / 2; half >= 1; half /= 2)
     for (int64_t lane = 0; lane < half; ++lane)
-      lanes[lane] = emitter.combine(lanes[lane], lanes[lane + half]);
+      lanes[lane] =
+          emitter.combine(lanes[lane], lanes[lane + half],
+                          walked > 0 ? casesOfLanes(plan, walked, lane, half)
+                                     : SmallVector<Counts>());
   return lanes.front();
 }
 
@@ -173,10 +201,8 @@ ReduceState GPUAcross::combineSlices(Value partial, Value group, Value way,
   int64_t most = numSlices ? numSlices : ::norm::maxSlices;
   if (stride < most) {
     int64_t other = offset + stride;
-    ReduceState first =
-        combineSlices(partial, group, way, offset, 2 * stride);
-    ReduceState second =
-        combineSlices(partial, group, way, other, 2 * stride);
+    ReduceState first = combineSlices(partial, group, way, offset, 2 * stride);
+    ReduceState second = combineSlices(partial, group, way, other, 2 * stride);
     SmallVector<Counts> cases;
     for (int64_t i = 0; numSlices && i < ways(); ++i) {
       Counts counts = {columnsOf(i + offset, 2 * stride),
@@ -192,10 +218,10 @@ ReduceState GPUAcross::combineSlices(Value partial, Value group, Value way,
     ReduceState state;
     unsigned parts = count < 0 ? emitter.numParts() : emitter.numFloatParts();
     for (unsigned part = 0; part < parts; ++part)
-      state.parts.push_back(LLVM::LoadOp::create(
-          b, loc, emitter.partType(part, 0),
-          recordPointer(partial, part, slice, group),
-          bytesOf(emitter.partType(part, 0))));
+      state.parts.push_back(
+          LLVM::LoadOp::create(b, loc, emitter.partType(part, 0),
+                               recordPointer(partial, part, slice, group),
+                               bytesOf(emitter.partType(part, 0))));
     state.count = count;
     return state;
   };
@@ -226,10 +252,8 @@ ReduceState GPUAcross::combineSlices(Value partial, Value group, Value way,
 void GPUAcross::combineGroups(ExchangeStartOp op) {
   int64_t numWays = ways();
   forEach(groups() * numWays, [&](Value number) {
-    Value group =
-        arith::RemUIOp::create(b, loc, number, index(groups()));
-    Value way = toI64(
-        arith::DivUIOp::create(b, loc, number, index(groups())));
+    Value group = arith::RemUIOp::create(b, loc, number, index(groups()));
+    Value way = toI64(arith::DivUIOp::create(b, loc, number, index(groups())));
     for (Value partial : op.getPartials())
       store(memoryOf(partial, groupMemory, groups() * numWays,
                      /*hasCount=*/groupCounts[partial] < 0),
@@ -246,17 +270,17 @@ void GPUAcross::combineGroups(ExchangeStartOp op) {
       ReduceEmitter emitter = emitterOf(partial);
       States states;
       for (int64_t way = 0; way < numWays; ++way)
-        states.push_back(load(
-            groupMemory[partial],
-            arith::AddIOp::create(b, loc, group, index(way * groups())),
-            groupCounts[partial]));
+        states.push_back(
+            load(groupMemory[partial],
+                 arith::AddIOp::create(b, loc, group, index(way * groups())),
+                 groupCounts[partial]));
       for (int64_t half = numWays / 2; half >= 1; half /= 2)
         for (int64_t way = 0; way < half; ++way) {
           Counts counts = {numSlices ? columnsOf(way, 2 * half) : -1,
                            numSlices ? columnsOf(way + half, 2 * half) : -1};
-          states[way] = emitter.combine(
-              states[way], states[way + half],
-              numSlices ? SmallVector<Counts>{counts} : SmallVector<Counts>());
+          states[way] = emitter.combine(states[way], states[way + half],
+                                        numSlices ? SmallVector<Counts>{counts}
+                                                  : SmallVector<Counts>());
         }
       // Nobody else reads or writes this one.
       store(groupMemory[partial], group, states.front());
@@ -272,28 +296,28 @@ void GPUAcross::combineGroups(ExchangeStartOp op) {
 //===----------------------------------------------------------------------===//
 
 /// Halves the threads' states on the way to shared memory: those of the upper
-/// lanes are put there, and combined with those of the lower ones by the threads
-/// that have these. So the memory holds half of them only.
+/// lanes are put there, and combined with those of the lower ones by the
+/// threads that have these. So the memory holds half of them only.
 void GPUAcross::storeLanes(PhaseOp phase, const States &states) {
   int64_t stored = ::norm::storedLanes(threads());
-  auto forElements = [&](Value lane, llvm::function_ref<void(
-                                         unsigned, Value, int64_t)> body) {
-    Value row = arith::MulIOp::create(b, loc, lane,
-                                      index(plan.schedule.rowsPerCta));
-    Value first = arith::AddIOp::create(b, loc, row, chunkInCta);
-    for (unsigned i = 0; i < states.size(); ++i)
-      for (int64_t element = 0; element < vectorSize(); ++element)
-        body(i,
-             arith::AddIOp::create(b, loc, first,
-                                   index(element * chunksPerCta())),
-             element);
-  };
+  auto forElements =
+      [&](Value lane, llvm::function_ref<void(unsigned, Value, int64_t)> body) {
+        Value row = arith::MulIOp::create(b, loc, lane,
+                                          index(plan.schedule.rowsPerCta));
+        Value first = arith::AddIOp::create(b, loc, row, chunkInCta);
+        for (unsigned i = 0; i < states.size(); ++i)
+          for (int64_t element = 0; element < vectorSize(); ++element)
+            body(i,
+                 arith::AddIOp::create(b, loc, first,
+                                       index(element * chunksPerCta())),
+                 element);
+      };
   auto scalarOf = [&](unsigned i, int64_t element) {
     ReduceState scalar;
     scalar.count = states[i].count;
     for (Value part : states[i].parts)
-      scalar.parts.push_back(vector::ExtractOp::create(
-          b, loc, part, ArrayRef<int64_t>{element}));
+      scalar.parts.push_back(
+          vector::ExtractOp::create(b, loc, part, ArrayRef<int64_t>{element}));
     return scalar;
   };
   SmallVector<Value> partials(phase.getPartials());
@@ -325,8 +349,9 @@ void GPUAcross::storeLanes(PhaseOp phase, const States &states) {
   b.setInsertionPointToStart(condition.thenBlock());
   forElements(thread, [&](unsigned i, Value slot, int64_t element) {
     Memory &memory = laneMemory[partials[i]];
-    ReduceState combined = emitterOf(partials[i]).combine(
-        scalarOf(i, element), load(memory, slot, states[i].count));
+    ReduceState combined =
+        emitterOf(partials[i])
+            .combine(scalarOf(i, element), load(memory, slot, states[i].count));
     laneCounts[partials[i]] = combined.count;
     store(memory, slot, combined);
   });
@@ -401,8 +426,8 @@ SmallVector<ReduceState> GPUAcross::finishExchange(ExchangeStartOp op) {
           group = arith::AddIOp::create(b, loc, chunkInCta,
                                         index(i * chunksPerCta()));
         } else {
-          Value first = arith::MulIOp::create(b, loc, chunkInCta,
-                                              index(vectorSize()));
+          Value first =
+              arith::MulIOp::create(b, loc, chunkInCta, index(vectorSize()));
           group = arith::DivUIOp::create(
               b, loc, arith::AddIOp::create(b, loc, first, index(i)),
               index(inner));
@@ -421,8 +446,7 @@ SmallVector<ReduceState> GPUAcross::finishExchange(ExchangeStartOp op) {
 /// All CTAs of the rows have written their slices.
 void GPUAcross::meet() {
   UnitBarrierOp::create(
-      b, loc, counters,
-      arith::TruncIOp::create(b, loc, b.getI32Type(), split),
+      b, loc, counters, arith::TruncIOp::create(b, loc, b.getI32Type(), split),
       static_cast<int32_t>(numMeetings), /*last=*/numMeetings + 1 == meetings);
   ++numMeetings;
 }

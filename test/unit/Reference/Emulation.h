@@ -15,6 +15,7 @@
 
 #include "norm/Reference/Reference.h"
 #include "gtest/gtest.h"
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -83,6 +84,7 @@ inline float sumBy(Order order, const Floats &x) {
                                     : sumLanes(x);
 }
 
+/// While it is merged, `mean` is the sum.
 struct WelfordState {
   float mean = 0, m2 = 0;
   int count = 0;
@@ -91,11 +93,14 @@ struct WelfordState {
 inline WelfordState merge(WelfordState a, WelfordState b) {
   if (a.count == 0 || b.count == 0)
     return a.count == 0 ? b : a;
-  float weight = float(b.count) / float(a.count + b.count);
-  float delta = b.mean - a.mean;
-  float scaled = delta * (float(a.count) * weight);
-  return {std::fma(delta, weight, a.mean), std::fma(delta, scaled, a.m2 + b.m2),
-          a.count + b.count};
+  float scale = 1.0f / float(std::bit_floor(unsigned(b.count)));
+  float first = float(b.count) * scale, second = float(a.count) * scale;
+  if (a.count == b.count)
+    first = second = 1;
+  int count = a.count + b.count;
+  float factor = 1.0f / (first * second * float(count));
+  float delta = std::fma(b.mean, -second, a.mean * first);
+  return {a.mean + b.mean, std::fma(delta, delta * factor, a.m2 + b.m2), count};
 }
 
 inline WelfordState mergeHalves(const Floats &x, size_t begin, size_t end) {
@@ -107,12 +112,14 @@ inline WelfordState mergeHalves(const Floats &x, size_t begin, size_t end) {
 
 /// The mean and the sum of squares around it, two passes or merged.
 inline WelfordState momentsBy(Order order, bool isMerged, const Floats &x) {
-  if (isMerged && order != Order::Sequential)
-    return mergeHalves(x, 0, x.size());
   WelfordState state;
   if (isMerged) {
-    for (float v : x)
-      state = merge(state, {v, 0, 1});
+    if (order != Order::Sequential)
+      state = mergeHalves(x, 0, x.size());
+    else
+      for (float v : x)
+        state = merge(state, {v, 0, 1});
+    state.mean /= float(x.size());
     return state;
   }
   state.mean = sumBy(order, x) / float(x.size());

@@ -74,6 +74,7 @@ Value ReduceEmitter::identityValue(Type like) {
   }
   switch (kind) {
   case ReduceKind::Add:
+  case ReduceKind::Welford:
     return constant(-0.0, like);
   case ReduceKind::Mul:
     return constant(1.0, like);
@@ -85,7 +86,6 @@ Value ReduceEmitter::identityValue(Type like) {
   case ReduceKind::MaxNum:
   case ReduceKind::MinNum:
     return constant(std::numeric_limits<double>::quiet_NaN(), like);
-  case ReduceKind::Welford:
   case ReduceKind::WelfordExact:
     return constant(0.0, like);
   }
@@ -142,7 +142,7 @@ Value ReduceEmitter::combineSimple(Value x, Value y) {
 
 /// How two welford states weigh, and what to pick where one of them is empty.
 struct ReduceEmitter::Weighing {
-  Value weight, factor;
+  Weights weights;
   /// Where the counts aren't known: the sum of them, and tests.
   Value total, isFirstEmpty, isSecondEmpty;
 };
@@ -154,7 +154,7 @@ ReduceEmitter::Weighing ReduceEmitter::weigh(const ReduceState &x,
   Type like = x.parts[kMean].getType();
   Weighing w;
   if (x.count > 0 && y.count > 0) {
-    std::tie(w.weight, w.factor) = weights({x.count, y.count}, like);
+    w.weights = knownWeights({x.count, y.count}, like);
     return w;
   }
   Value nx = withCount(x).parts[countPart()],
@@ -173,24 +173,94 @@ ReduceEmitter::Weighing ReduceEmitter::weigh(const ReduceState &x,
         !llvm::is_contained(weighed, counts))
       weighed.push_back(counts);
   if (cases.empty() || weighed.size() > 4) {
-    auto toFloat = [&](Value v) -> Value {
-      return arith::SIToFPOp::create(b, loc, like, v);
+    w.weights = keepsRest() ? weightsOfMeans(nx, ny, w.total, like)
+                            : weightsOfSums(nx, ny, y.count, w.total, like);
+    return w;
+  }
+  // Any numbers, where a state is empty in all cases.
+  w.weights =
+      knownWeights(weighed.empty() ? Counts{1, 1} : weighed.front(), like);
+  for (Counts counts : ArrayRef(weighed).drop_front(weighed.empty() ? 0 : 1)) {
+    Weights known = knownWeights(counts, like);
+    Value isCase = arith::AndIOp::create(b, loc, isEqual(nx, counts.first),
+                                         isEqual(ny, counts.second));
+    auto pick = [&](Value Weights::*weight, double none) {
+      Value one = known.*weight, other = w.weights.*weight;
+      if (one || other)
+        w.weights.*weight = arith::SelectOp::create(
+            b, loc, isCase, one ? one : constant(none, like),
+            other ? other : constant(none, like));
     };
-    w.weight = arith::DivFOp::create(b, loc, toFloat(ny), toFloat(w.total));
-    w.factor = arith::MulFOp::create(b, loc, toFloat(nx), w.weight);
-  } else if (weighed.empty()) {
-    w.weight = w.factor = constant(0.0, like);
-  } else {
-    std::tie(w.weight, w.factor) = weights(weighed.front(), like);
-    for (Counts counts : ArrayRef(weighed).drop_front()) {
-      auto [weight, factor] = weights(counts, like);
-      Value isCase = arith::AndIOp::create(b, loc, isEqual(nx, counts.first),
-                                           isEqual(ny, counts.second));
-      w.weight = arith::SelectOp::create(b, loc, isCase, weight, w.weight);
-      w.factor = arith::SelectOp::create(b, loc, isCase, factor, w.factor);
-    }
+    pick(&Weights::first, 1.0);
+    pick(&Weights::second, -1.0);
+    pick(&Weights::factor, 0.0);
   }
   return w;
+}
+
+// Of two means: second = nb / n, factor = na * nb / n.
+ReduceEmitter::Weights ReduceEmitter::weightsOfMeans(Value nx, Value ny,
+                                                     Value total, Type like) {
+  auto toFloat = [&](Value v) -> Value {
+    return arith::SIToFPOp::create(b, loc, like, v);
+  };
+  Weights w;
+  w.second = arith::DivFOp::create(b, loc, toFloat(ny), toFloat(total));
+  w.factor = arith::MulFOp::create(b, loc, toFloat(nx), w.second);
+  return w;
+}
+
+// Of two sums, with p the power of two at or below nb: first = nb / p and
+// second = -na / p, both exact, and factor = 1 / (first * na / p * n). Between
+// equal counts, p is nb: the difference of the sums is one of two numbers.
+ReduceEmitter::Weights ReduceEmitter::weightsOfSums(Value nx, Value ny,
+                                                    int64_t knownSecond,
+                                                    Value total, Type like) {
+  auto toFloat = [&](Value v) -> Value {
+    return arith::SIToFPOp::create(b, loc, like, v);
+  };
+  auto mul = [&](Value v, Value w) -> Value {
+    return arith::MulFOp::create(b, loc, v, w);
+  };
+  Value one = constant(1.0, like), first, second;
+  if (knownSecond > 0 && llvm::isPowerOf2_64(knownSecond)) {
+    second = mul(toFloat(nx),
+                 constant(1.0 / static_cast<double>(knownSecond), like));
+  } else {
+    first = toFloat(ny);
+    Value scale = inversePower(first);
+    Value isSame =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, nx, ny);
+    auto unlessSame = [&](Value v) -> Value {
+      return arith::SelectOp::create(b, loc, isSame, one, mul(v, scale));
+    };
+    first = unlessSame(first);
+    second = unlessSame(toFloat(nx));
+  }
+  Weights w;
+  w.first = first;
+  w.second = arith::NegFOp::create(b, loc, second);
+  w.factor = arith::DivFOp::create(
+      b, loc, one, mul(first ? mul(first, second) : second, toFloat(total)));
+  return w;
+}
+
+/// 1 / p, with p the power of two at or below a positive count; by its bits.
+Value ReduceEmitter::inversePower(Value count) {
+  Type like = count.getType();
+  bool isSingle = type.isF32();
+  Type bits = withShapeOf(b.getIntegerType(isSingle ? 32 : 64), like);
+  auto number = [&](uint64_t value) -> Value {
+    return splatConstant(
+        b, loc, b.getIntegerAttr(getElementTypeOrSelf(bits), value), bits);
+  };
+  Value exponent = arith::AndIOp::create(
+      b, loc, arith::BitcastOp::create(b, loc, bits, count),
+      number(isSingle ? 0xffull << 23 : 0x7ffull << 52));
+  // Twice the exponent's bias, less the exponent.
+  Value negated = arith::SubIOp::create(
+      b, loc, number(isSingle ? 254ull << 23 : 2046ull << 52), exponent);
+  return arith::BitcastOp::create(b, loc, like, negated);
 }
 
 /// The combined state, or the other one where one is empty.
@@ -211,21 +281,39 @@ ReduceState ReduceEmitter::pickFilled(const ReduceState &x,
   return both;
 }
 
-// Chan, Golub and LeVeque (1979): with n = na + nb and d = mean_b - mean_a,
-//   mean = mean_a + d * (nb / n),  M2 = M2_a + M2_b + d^2 * (na * nb / n).
+// Chan, Golub and LeVeque (1979): with n = na + nb,
+//   sum = sum_a + sum_b,
+//   M2  = M2_a + M2_b + (nb * sum_a - na * sum_b)^2 / (na * nb * n).
+// Sums of narrow values are exact for long, as their means are not.
 ReduceState ReduceEmitter::combineWelford(const ReduceState &x,
                                           const ReduceState &y,
                                           ArrayRef<Counts> cases) {
   Weighing w = weigh(x, y, cases);
+  auto [first, second, factor] = w.weights;
+  Value mine = x.parts[kMean], other = y.parts[kMean];
+  Value sum = arith::AddFOp::create(b, loc, mine, other);
+  if (first)
+    mine = arith::MulFOp::create(b, loc, mine, first);
   Value delta =
-      arith::SubFOp::create(b, loc, y.parts[kMean], x.parts[kMean]);
-  Value mean = math::FmaOp::create(b, loc, delta, w.weight, x.parts[kMean]);
-  Value scaled = arith::MulFOp::create(b, loc, delta, w.factor);
-  Value sum = arith::AddFOp::create(b, loc, x.parts[squaresPart()],
-                                    y.parts[squaresPart()]);
+      second ? math::FmaOp::create(b, loc, other, second, mine).getResult()
+             : arith::SubFOp::create(b, loc, mine, other).getResult();
+  Value scaled = arith::MulFOp::create(b, loc, delta, factor);
+  Value apart = arith::AddFOp::create(b, loc, x.parts[squaresPart()],
+                                      y.parts[squaresPart()]);
+  Value squares = math::FmaOp::create(b, loc, delta, scaled, apart);
   ReduceState both;
-  both.parts = {mean, math::FmaOp::create(b, loc, delta, scaled, sum)};
-  return pickFilled(x, y, both, w);
+  if (!w.total) {
+    both.count = x.count + y.count;
+  } else {
+    // The sums are right with an empty state, whatever the weights.
+    Value isAnyEmpty =
+        arith::OrIOp::create(b, loc, w.isFirstEmpty, w.isSecondEmpty);
+    squares = arith::SelectOp::create(b, loc, isAnyEmpty, apart, squares);
+  }
+  both.parts = {sum, squares};
+  if (w.total)
+    both.parts.push_back(w.total);
+  return both;
 }
 
 // A mean that is rounded to one number leaves d with errors of the size of the
@@ -260,10 +348,11 @@ ReduceState ReduceEmitter::combineExact(const ReduceState &x,
   delta = inLeaf ? add(sub(delta, x.parts[kRest]), y.parts[kRest])
                  : add(delta, sub(y.parts[kRest], x.parts[kRest]));
   Value rest =
-      math::FmaOp::create(b, loc, delta, w.weight, x.parts[kRest]).getResult();
+      math::FmaOp::create(b, loc, delta, w.weights.second, x.parts[kRest])
+          .getResult();
   if (!inLeaf)
     std::tie(mean, rest) = settle(mean, rest);
-  Value sum = math::FmaOp::create(b, loc, delta, mul(delta, w.factor),
+  Value sum = math::FmaOp::create(b, loc, delta, mul(delta, w.weights.factor),
                                   add(x.parts[squares], y.parts[squares]));
   both.parts = {mean, rest, sum};
   return pickFilled(x, y, both, w);
@@ -277,19 +366,33 @@ std::pair<Value, Value> ReduceEmitter::settle(Value mean, Value rest) {
   return {sum, arith::SubFOp::create(b, loc, rest, taken)};
 }
 
-// Rounded as the division and the product would be.
-std::pair<Value, Value> ReduceEmitter::weights(Counts counts, Type like) {
-  auto [first, second] = counts;
-  if (type.isF32()) {
-    float weight =
-        static_cast<float>(second) / static_cast<float>(first + second);
-    float factor = static_cast<float>(first) * weight;
-    return {constant(weight, like), constant(factor, like)};
+/// (first, second, factor), computed in the type of the state as they would be
+/// where the counts aren't known.
+template <typename T>
+static std::array<double, 3> weightsIn(Counts counts, bool ofMeans) {
+  T na = static_cast<T>(counts.first), nb = static_cast<T>(counts.second);
+  T n = static_cast<T>(counts.first + counts.second);
+  if (ofMeans) {
+    T second = nb / n;
+    return {1.0, second, na * second};
   }
-  double weight =
-      static_cast<double>(second) / static_cast<double>(first + second);
-  double factor = static_cast<double>(first) * weight;
-  return {constant(weight, like), constant(factor, like)};
+  T scale = T(1) / static_cast<T>(llvm::bit_floor(uint64_t(counts.second)));
+  bool isSame = counts.first == counts.second;
+  T first = isSame ? T(1) : nb * scale, second = isSame ? T(1) : na * scale;
+  return {first, -second, T(1) / (first * second * n)};
+}
+
+ReduceEmitter::Weights ReduceEmitter::knownWeights(Counts counts, Type like) {
+  auto [first, second, factor] = type.isF32()
+                                     ? weightsIn<float>(counts, keepsRest())
+                                     : weightsIn<double>(counts, keepsRest());
+  Weights w;
+  if (first != 1.0)
+    w.first = constant(first, like);
+  if (second != -1.0)
+    w.second = constant(second, like);
+  w.factor = constant(factor, like);
+  return w;
 }
 
 /// `max`, or 0 where it is -inf, so that subtracting it gives no NaN.
@@ -430,9 +533,9 @@ ReduceState ReduceEmitter::leaves(Value values, Value mask, int64_t leaf) {
     SmallVector<Counts> cases;
     if (mask && counts())
       cases = leafCases(leaf, group);
-    state = keepsRest() ? combineExact(part(false), part(true), /*inLeaf=*/true,
-                                       cases)
-                        : combine(part(false), part(true), cases);
+    state = keepsRest()
+                ? combineExact(part(false), part(true), /*inLeaf=*/true, cases)
+                : combine(part(false), part(true), cases);
   }
   if (keepsRest() && leaf > 1)
     std::tie(state.parts[kMean], state.parts[kRest]) =
@@ -455,6 +558,14 @@ SmallVector<Value> ReduceEmitter::project(const ReduceState &state) {
   if (!counts())
     return SmallVector<Value>(ArrayRef<Value>(state.parts));
   SmallVector<Value> results{state.parts[kMean], state.parts[squaresPart()]};
+  if (!keepsRest()) {
+    Type like = results[0].getType();
+    Value count =
+        state.count >= 0
+            ? constant(static_cast<double>(state.count), like)
+            : arith::SIToFPOp::create(b, loc, like, state.parts[countPart()]);
+    results[0] = arith::DivFOp::create(b, loc, results[0], count);
+  }
   if (state.count > 1)
     return results;
   // An element by itself lies 0 off its mean, but a NaN or an infinity doesn't;

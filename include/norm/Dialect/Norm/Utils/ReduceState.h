@@ -77,6 +77,11 @@ public:
 private:
   ReduceState lift(Value values, Value mask);
   ReduceState leafMaxExpSum(Value values, Value mask, int64_t leaf);
+  /// What two states that hold na and nb of n elements are multiplied with;
+  /// none for 1 as `first`, and for -1 as `second`.
+  struct Weights {
+    Value first, second, factor;
+  };
   struct Weighing;
   Weighing weigh(const ReduceState &a, const ReduceState &b,
                  ArrayRef<Counts> cases);
@@ -88,9 +93,11 @@ private:
                          ReduceState both, const Weighing &weighing);
   /// A mean and a rest of any size as the rounded mean and a small rest.
   std::pair<Value, Value> settle(Value mean, Value rest);
-  /// The weights nb / n and na * nb / n of two states that hold na and nb of n
-  /// elements, as constants like `like`.
-  std::pair<Value, Value> weights(Counts counts, Type like);
+  Weights knownWeights(Counts counts, Type like);
+  Weights weightsOfMeans(Value nx, Value ny, Value total, Type like);
+  Weights weightsOfSums(Value nx, Value ny, int64_t knownSecond, Value total,
+                        Type like);
+  Value inversePower(Value count);
   ReduceState combineMaxExpSum(const ReduceState &a, const ReduceState &b);
   Value combineSimple(Value a, Value b);
   Value constant(double value, Type like);
