@@ -20,9 +20,11 @@ namespace {
 
 /// Threads and vectors of the kernels that are tried.
 constexpr std::pair<unsigned, unsigned> kShapes[] = {
-    {128, 1}, {256, 1}, {512, 1}, {1024, 1}, {128, 2}, {256, 4}};
+    {128, 1}, {256, 1}, {512, 1}, {1024, 1}, {128, 2}, {128, 4}, {256, 4}};
 /// Launches by which the fastest is found.
 constexpr unsigned kTrials = 7;
+/// Copies of a graph by which it is found, at least.
+constexpr size_t kTrialCopies = 16;
 /// From this many times the size of the cache, traffic evicts itself.
 constexpr uint64_t kStreamingFactor = 4;
 /// 4-byte words of a range of the host's loop.
@@ -52,6 +54,17 @@ Streams streamsOf(const Traffic &traffic, Mix mix, bool isReduction) {
   streams.words = wordsOf(traffic.total(), mix.reads + mix.writes);
   streams.targetWords = streams.words;
   return streams;
+}
+
+/// All works once, as often as makes `kTrialCopies` or more.
+DeviceWork inTurns(std::vector<DeviceWork> works) {
+  return [works = std::move(works)]() -> llvm::Error {
+    for (size_t done = 0; done < kTrialCopies; done += works.size())
+      for (const DeviceWork &work : works)
+        if (llvm::Error error = work())
+          return error;
+    return llvm::Error::success();
+  };
 }
 
 /// `rows` are 4-byte words of a stream, of which a CTA has a few.
@@ -128,9 +141,10 @@ void reduceOnHost(const uint32_t *source, uint32_t *target,
 } // namespace
 
 std::string CopyShape::toString() const {
-  return llvm::formatv("{0}:{1} streams, {2} threads, {3} vector{4} each",
+  return llvm::formatv("{0}:{1} streams, {2} threads, {3} vector{4} each{5}",
                        mix.reads, mix.writes, threads, vectors,
-                       vectors == 1 ? "" : "s");
+                       vectors == 1 ? "" : "s",
+                       isStreaming ? ", streaming" : "");
 }
 
 llvm::Expected<Ceiling::Kernel *> Ceiling::load(const CopyShape &shape) {
@@ -233,24 +247,28 @@ llvm::Expected<Copy> Ceiling::makeHostCopy(const Traffic &traffic,
 
 /// Of the kernels with the mix, as it is and with twice the streams, the one
 /// with the least median.
-llvm::Expected<CopyShape> Ceiling::choose(const Traffic &traffic,
-                                          unsigned sets) {
+llvm::Expected<CopyShape> Ceiling::choose(const Traffic &traffic, unsigned sets,
+                                          CopyUse use) {
   Mix mix = mixOf(traffic);
-  std::string key = llvm::formatv("{0}:{1} {2} {3}", mix.reads, mix.writes,
-                                  llvm::Log2_64(traffic.total() | 1), sets);
+  std::string key =
+      llvm::formatv("{0}:{1} {2} {3} {4}", mix.reads, mix.writes,
+                    llvm::Log2_64(traffic.total() | 1), sets, unsigned(use));
   auto known = chosen.find(key);
   if (known != chosen.end())
     return known->second;
-  std::vector<Mix> mixes = {mix};
-  if (mix == Mix())
-    mixes.push_back({2, 2});
-  // All first, since memory grows with them.
   std::vector<CopyShape> shapes;
-  for (Mix some : mixes)
+  for (auto [threads, vectors] : kShapes)
+    for (bool isStreaming : {false, true})
+      shapes.push_back({mix, threads, vectors, isStreaming});
+  if (mix == Mix())
     for (auto [threads, vectors] : kShapes)
-      shapes.push_back({some, threads, vectors});
+      shapes.push_back({{2, 2}, threads, vectors});
+
+  Device &device = operands.getDevice();
+  std::vector<DeviceWork> works;
+  // Memory grows in the first pass, so that it stays in the second.
   for (int pass = 0; pass < 2; ++pass) {
-    std::vector<DeviceWork> works;
+    works.clear();
     for (const CopyShape &shape : shapes) {
       llvm::Expected<Kernel *> kernel = load(shape);
       if (!kernel)
@@ -258,34 +276,37 @@ llvm::Expected<CopyShape> Ceiling::choose(const Traffic &traffic,
       llvm::Expected<Copy> copy = bind(**kernel, traffic, std::nullopt, sets);
       if (!copy)
         return copy.takeError();
-      works.push_back(copy->sets.front());
+      DeviceWork work = copy->sets.front();
+      if (pass == 1 && use == CopyUse::Graph)
+        if (llvm::Error error =
+                device.record(inTurns(std::move(copy->sets))).moveInto(work))
+          return error;
+      works.push_back(std::move(work));
     }
-    if (pass == 0)
-      continue;
-    Device &device = operands.getDevice();
-    TurnOptions options;
-    options.warmups = 1;
-    options.launches = kTrials;
-    options.flush =
-        traffic.total() < kStreamingFactor * device.facts().cacheBytes;
-    llvm::Expected<std::vector<Timing>> timings =
-        device.timeInTurns(works, options);
-    if (!timings)
-      return timings.takeError();
-    auto best = std::min_element(timings->begin(), timings->end(),
-                                 [](const Timing &a, const Timing &b) {
-                                   return a.median() < b.median();
-                                 });
-    chosen[key] = shapes[size_t(best - timings->begin())];
   }
+  TurnOptions options;
+  options.warmups = 1;
+  options.launches = kTrials;
+  options.flush =
+      use == CopyUse::Single &&
+      traffic.total() < kStreamingFactor * device.facts().cacheBytes;
+  llvm::Expected<std::vector<Timing>> timings =
+      device.timeInTurns(works, options);
+  if (!timings)
+    return timings.takeError();
+  auto best = std::min_element(
+      timings->begin(), timings->end(),
+      [](const Timing &a, const Timing &b) { return a.median() < b.median(); });
+  chosen[key] = shapes[size_t(best - timings->begin())];
   return chosen[key];
 }
 
-llvm::Expected<Copy> Ceiling::make(const Traffic &traffic, unsigned sets) {
+llvm::Expected<Copy> Ceiling::make(const Traffic &traffic, unsigned sets,
+                                   CopyUse use) {
   if (!llvm::StringRef(operands.getDevice().target()).starts_with("sm_") ||
       operands.getDevice().isEmulated())
     return makeHostCopy(traffic, std::nullopt, sets);
-  llvm::Expected<CopyShape> shape = choose(traffic, sets);
+  llvm::Expected<CopyShape> shape = choose(traffic, sets, use);
   if (!shape)
     return shape.takeError();
   llvm::Expected<Kernel *> kernel = load(*shape);
@@ -300,7 +321,7 @@ llvm::Expected<Copy> Ceiling::makeReduction(const Traffic &traffic,
       operands.getDevice().isEmulated())
     return makeHostCopy(traffic, target, sets);
   llvm::Expected<Kernel *> kernel =
-      load({{1, 1}, 256, 4, /*isReduction=*/true});
+      load({{1, 1}, 256, 4, /*isStreaming=*/false, /*isReduction=*/true});
   if (!kernel)
     return kernel.takeError();
   return bind(**kernel, traffic, target, sets);

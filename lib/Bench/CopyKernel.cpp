@@ -40,7 +40,7 @@ std::string Writer::registers(unsigned vector) const {
 }
 
 void Writer::header() {
-  out += ".version 7.0\n.target sm_80\n.address_size 64\n\n"
+  out += ".version 7.4\n.target sm_80\n.address_size 64\n\n"
          ".visible .entry norm_bench_copy(.param .u64 source, "
          ".param .u64 target,\n"
          "    .param .u64 words, .param .u64 target_words)\n";
@@ -84,7 +84,8 @@ void Writer::load(unsigned vector) {
     if (stream > 0)
       line("add.u64 %from, %from, %stride;");
     std::string to = stream == 0 ? registers(vector) : "{%t0, %t1, %t2, %t3}";
-    line(llvm::formatv("@%p{0} ld.global.nc.v4.u32 {1}, [%from];", vector, to)
+    line(llvm::formatv("@%p{0} ld.global.nc{1}.v4.u32 {2}, [%from];", vector,
+                       shape.isStreaming ? ".L1::no_allocate" : "", to)
              .str());
     for (unsigned part = 0; stream > 0 && part < 4; ++part)
       line(
@@ -118,8 +119,8 @@ void Writer::store(unsigned vector) {
   for (unsigned stream = 0; stream < shape.mix.writes; ++stream) {
     if (stream > 0)
       line("add.u64 %to, %to, %stride;");
-    line(llvm::formatv("@%q{0} st.global.v4.u32 [%to], {1};", vector,
-                       registers(vector))
+    line(llvm::formatv("@%q{0} st.global{1}.v4.u32 [%to], {2};", vector,
+                       shape.isStreaming ? ".cs" : "", registers(vector))
              .str());
   }
 }

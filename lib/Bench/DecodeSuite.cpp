@@ -220,7 +220,7 @@ llvm::Error Session::measureDecode(Result &result) {
   Chain chain(run.program(), run.calls());
   if (llvm::Error error = chain.make())
     return error;
-  llvm::Expected<Copy> copy = ceiling.make(result.traffic, 1);
+  llvm::Expected<Copy> copy = ceiling.make(result.traffic, 1, CopyUse::Graph);
   if (!copy)
     return copy.takeError();
   std::vector<DeviceWork> works(2);

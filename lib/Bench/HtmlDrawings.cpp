@@ -33,6 +33,12 @@ std::string text(double x, double y, llvm::StringRef anchor,
                        x, y, anchor, more, escapeHtml(content.str()));
 }
 
+/// `0.1`, `1000`
+std::string printNumber(double value) {
+  return value < 1 ? llvm::formatv("{0:F2}", value).str()
+                   : llvm::formatv("{0:F0}", value).str();
+}
+
 std::string line(double x1, double y1, double x2, double y2,
                  llvm::StringRef colour, llvm::StringRef more = "") {
   return llvm::formatv("<line x1=\"{0:F1}\" y1=\"{1:F1}\" x2=\"{2:F1}\" "
@@ -96,7 +102,7 @@ private:
   Axis x, y;
 };
 
-constexpr double kWidth = 860, kHeight = 420, kLeft = 70, kRight = 200,
+constexpr double kWidth = 860, kHeight = 420, kLeft = 90, kRight = 200,
                  kTop = 20, kBottom = 50;
 
 Roofline::Roofline(const Report &report) {
@@ -132,13 +138,11 @@ std::string Roofline::drawAxes() const {
   std::string out;
   for (double value = x.least; value <= x.most * 1.01; value *= 10) {
     out += line(x.at(value), y.from, x.at(value), y.to, "#d8dee4");
-    out += text(x.at(value), y.from + 16, "middle",
-                llvm::formatv("{0}", value).str());
+    out += text(x.at(value), y.from + 16, "middle", printNumber(value));
   }
   for (double value = y.least; value <= y.most * 1.01; value *= 10) {
     out += line(x.from, y.at(value), x.to, y.at(value), "#d8dee4");
-    out += text(x.from - 6, y.at(value) + 4, "end",
-                llvm::formatv("{0}", value).str());
+    out += text(x.from - 6, y.at(value) + 4, "end", printNumber(value));
   }
   out += text((x.from + x.to) / 2, kHeight - 10, "middle", "operations a byte");
   out += text(

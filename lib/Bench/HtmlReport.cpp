@@ -194,6 +194,8 @@ std::string results(const Report &report) {
   Table table({"cell", "median", "p10", "p90", "GB/s", "copy GB/s",
                "share of copy", "error, ulp", "schedule"});
   for (const Result &result : report.results) {
+    if (result.status == Result::Status::Skipped)
+      continue;
     if (result.status != Result::Status::Ok) {
       table.row({result.cell.id(), describe(result)}, "bad");
       continue;
@@ -201,8 +203,8 @@ std::string results(const Report &report) {
     bool hasBytes = result.traffic.total() > 0;
     std::string stages = result.schedule;
     for (const auto &[stage, milliseconds] : result.stages)
-      stages += llvm::formatv("{0}{1} {2:F3} ms", stages.empty() ? "" : ", ",
-                              stage, milliseconds.median);
+      stages += (stages.empty() ? "" : ", ") + stage + " " +
+                tools::printDuration(milliseconds.median);
     table.row(
         {result.cell.id(), microseconds(result.microseconds.median),
          microseconds(result.microseconds.p10),
@@ -217,7 +219,11 @@ std::string results(const Report &report) {
                                 : "",
          stages});
   }
-  return table.take();
+  std::string out = table.take();
+  for (const auto &[reason, count] : summarizeSkipped(report))
+    out += llvm::formatv("<p>Skipped {0} cells: {1}</p>\n", count,
+                         escapeHtml(reason));
+  return out;
 }
 
 } // namespace

@@ -33,12 +33,11 @@ void forEachValue(llvm::StringRef text,
     if (at == llvm::StringRef::npos)
       return;
     text = text.drop_front(at);
-    llvm::StringRef name =
-        text.take_front(1 + text.drop_front().find_if_not([](char c) {
-          return llvm::isAlnum(c) || c == '_';
-        }));
+    llvm::StringRef rest = text.drop_front().drop_while(
+        [](char c) { return llvm::isAlnum(c) || c == '_'; });
+    llvm::StringRef name = text.drop_back(rest.size());
     body(name);
-    text = text.drop_front(std::max<size_t>(name.size(), 1));
+    text = rest;
   }
 }
 

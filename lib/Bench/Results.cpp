@@ -188,6 +188,20 @@ std::vector<BandSummary> bench::summarizeBands(const Report &report) {
   return bands;
 }
 
+std::map<std::string, unsigned> bench::summarizeSkipped(const Report &report) {
+  std::map<std::string, unsigned> reasons;
+  for (const Result &result : report.results) {
+    if (result.status != Result::Status::Skipped)
+      continue;
+    // Where in the program it was said is of no interest.
+    llvm::StringRef reason = result.message;
+    if (reason.contains(" error: "))
+      reason = reason.split(" error: ").second;
+    ++reasons[reason.trim().str()];
+  }
+  return reasons;
+}
+
 json::Value bench::toJSON(const Report &report) {
   json::Array results, bands;
   for (const Result &result : report.results)
@@ -236,7 +250,7 @@ std::string bench::describe(const Result &result) {
                           percent(result.share.median),
                           result.ceilingGigabytesPerSecond());
   for (const auto &[stage, milliseconds] : result.stages)
-    text += llvm::formatv(", {0} {1:F2} ms", stage, milliseconds.median);
+    text += ", " + stage + " " + tools::printDuration(milliseconds.median);
   for (const Peer &peer : result.peers)
     if (peer.problem.empty() && result.microseconds.median > 0)
       text += llvm::formatv(
@@ -269,10 +283,14 @@ void bench::printReport(llvm::raw_ostream &os, const Report &report) {
   for (const Result &result : report.results)
     width = std::max(width, result.cell.id().size());
   for (const Result &result : report.results) {
+    if (result.status == Result::Status::Skipped)
+      continue;
     std::string id = result.cell.id();
     os << id << std::string(width - id.size() + 2, ' ') << describe(result)
        << "\n";
   }
+  for (const auto &[reason, count] : summarizeSkipped(report))
+    os << llvm::formatv("skipped {0} cells: {1}\n", count, reason);
   for (const BandSummary &band : summarizeBands(report))
     os << llvm::formatv(
         "{0} {1}, {2} columns: geometric mean {3} of the copy over {4} "

@@ -51,6 +51,9 @@ Session::compile(const Cell &cell, llvm::StringRef schedule) {
   if (key == compiledKey)
     return compiled;
   CompileOptions compileOptions;
+  compileOptions.target = device.target();
+  compileOptions.driverVersion = device.driverVersion();
+  compileOptions.emulate = device.isEmulated();
   compileOptions.schedule = options.schedule;
   if (!schedule.empty()) {
     compileOptions.schedule += compileOptions.schedule.empty() ? "" : ",";
@@ -65,9 +68,6 @@ Session::compile(const Cell &cell, llvm::StringRef schedule) {
                               compileOptions, device)
               .moveInto(program->loaded))
     return error;
-  compileOptions.target = device.target();
-  compileOptions.driverVersion = device.driverVersion();
-  compileOptions.emulate = device.isEmulated();
   llvm::Expected<std::string> programs = compiler.print(
       program->text, "<norm-bench>", compileOptions, Level::Program);
   if (!programs)

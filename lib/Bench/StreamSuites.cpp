@@ -87,7 +87,9 @@ llvm::Error Session::measureStream(Result &result) {
   for (unsigned set = 0; set < plan.sets; ++set)
     if (llvm::Error error = run.call(set).moveInto(all[0].emplace_back()))
       return error;
-  llvm::Expected<Copy> copy = ceiling.make(result.traffic, plan.sets);
+  llvm::Expected<Copy> copy =
+      ceiling.make(result.traffic, plan.sets,
+                   plan.inGraph ? CopyUse::Graph : CopyUse::Single);
   if (!copy)
     return copy.takeError();
   all.push_back(std::move(copy->sets));

@@ -12,7 +12,8 @@
 
 namespace norm::bench {
 
-/// One time of a baseline. Fields that the file leaves out fit any cell.
+/// One time of a baseline. Fields that the file leaves out fit any cell, and
+/// rows may differ by one in a thousand.
 struct BaselineTime {
   std::string name;
   std::string op;

@@ -18,6 +18,9 @@ struct CopyShape {
   Mix mix;
   unsigned threads = 256; ///< of a CTA
   unsigned vectors = 1;   ///< of 16 bytes, of each stream, for each thread
+  /// Whether loads pass the L1 cache by and stores are the first to leave the
+  /// L2 cache.
+  bool isStreaming = false;
   /// Stores a value for each vector of the target, of which there are fewer
   /// than of the source: all of the source is read.
   bool isReduction = false;
@@ -32,6 +35,12 @@ struct CopyShape {
 /// and writes each 16-byte vector once; what is written is the exclusive or of
 /// what was read. Words are multiples of 4.
 std::string copyKernelPtx(const CopyShape &shape);
+
+/// How copies follow each other, which is how the fastest is found.
+enum class CopyUse : uint8_t {
+  Single, ///< between two events, on a cold cache
+  Graph,  ///< many in a graph, on one set after the other
+};
 
 /// A copy that is ready to run.
 struct Copy {
@@ -50,7 +59,7 @@ public:
 
   /// A copy of about `traffic`, within 16 bytes for each stream, with the mix
   /// `mixOf(traffic)`.
-  llvm::Expected<Copy> make(const Traffic &traffic, unsigned sets);
+  llvm::Expected<Copy> make(const Traffic &traffic, unsigned sets, CopyUse use);
 
   /// Work that reads `traffic.read` bytes of memory of its own and writes
   /// `traffic.written` bytes to `target`: what a product of matrices does to
@@ -69,7 +78,8 @@ private:
   llvm::Expected<Copy> makeHostCopy(const Traffic &traffic,
                                     std::optional<uint64_t> target,
                                     unsigned sets);
-  llvm::Expected<CopyShape> choose(const Traffic &traffic, unsigned sets);
+  llvm::Expected<CopyShape> choose(const Traffic &traffic, unsigned sets,
+                                   CopyUse use);
 
   Operands &operands;
   std::map<std::string, Kernel> kernels;

@@ -14,6 +14,7 @@
 #include "norm/Runtime/Device.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include <map>
 
 namespace norm::bench {
 
@@ -101,6 +102,9 @@ struct BandSummary {
   int64_t leastColumns = 0;
 };
 std::vector<BandSummary> summarizeBands(const Report &report);
+
+/// Why cells were skipped, and how many of them.
+std::map<std::string, unsigned> summarizeSkipped(const Report &report);
 
 /// For programs; docs/Benchmarking.md describes it.
 llvm::json::Value toJSON(const Report &report);
