@@ -253,6 +253,21 @@ void Program::setAccesses() {
   }
 }
 
+/// What comes of a reduction over groups is computed on chunks of columns, also
+/// where it is the same for all groups of a row.
+void Program::widenGroups() {
+  for (Operation &inner : *op.getBlock()) {
+    auto reduce = dyn_cast<ReduceOp>(inner);
+    if (reduce && groupOf(reduce) == 0)
+      continue;
+    uint64_t mask = reduce ? walkedMask : 0;
+    for (Value operand : inner.getOperands())
+      mask |= supports.lookup(operand) & walkedMask;
+    for (Value result : inner.getResults())
+      supports[result] |= mask;
+  }
+}
+
 /// Each element of an output is written once: it has all the dims on which what
 /// is written can differ.
 LogicalResult Program::checkOutputs() const {
@@ -262,6 +277,12 @@ LogicalResult Program::checkOutputs() const {
     SmallVector<unsigned> has = walkedBy(generic, generic.getMap(number));
     bool isWalked = accesses[number] != Access::Row;
     bool isOfGroups = isWalked && !order.isAcross() && groupOfOperand(number);
+    if (!isWalked &&
+        variesOnColumns(generic.getBlock()->getTerminator()->getOperand(i)))
+      return generic.emitOpError()
+             << "expects output #" << i
+             << " of a kernel, which has no column dim, not to come from a "
+                "reduction over groups of columns";
     for (unsigned dim = 0; dim < generic.getNumDims(); ++dim) {
       if (isOne(generic, dim) || llvm::is_contained(has, dim))
         continue;
@@ -347,6 +368,7 @@ FailureOr<Program> Program::analyze(GenericOp op) {
   }
   if (failed(checkBody(program)))
     return failure();
+  program.widenGroups();
   program.setAccesses();
   if (failed(program.checkOutputs()))
     return failure();
@@ -664,6 +686,10 @@ static int64_t runAcross(const Program &program) {
     if (accesses[number] == Access::Full &&
         (order.isAcross() || groupOfOperand(number) <= 1) && (number >= generic.getInputs().size() || !arg.use_empty()))
       facts.columnBytes += bytesOf(arg.getType());
+  for (Operation &inner : *generic.getBlock())
+    if (!isa<ReduceOp, arith::ConstantOp>(inner) &&
+        inner.getNumResults() == 1 && variesOnColumns(inner.getResult(0)))
+      ++facts.work;
   for (unsigned i = 0; i < generic.getOutputs().size(); ++i)
     if (unsigned number = generic.getInputs().size() + i;
         accesses[number] != Access::Row && !order.isAcross())

@@ -95,6 +95,7 @@ private:
   LogicalResult checkOutputs() const;
   LogicalResult checkGroups() const;
   void setAccesses();
+  void widenGroups();
 
   llvm::DenseMap<Value, uint64_t> supports;
   uint64_t columnMask = 0, walkedMask = 0;
