@@ -81,7 +81,9 @@ unsigned Generator::cast(unsigned value, DType dtype) {
   if (from.dtype == dtype)
     return value;
   unsigned a = byteSize(from.dtype), b = byteSize(dtype);
-  if (a == b && isFloat(from.dtype)) // f16 and bf16, the 8-bit ones
+  // f16 and bf16, the 8-bit ones; f16 doesn't hold all powers of two.
+  bool isBeyond = from.dtype == DType::F8E8M0FNU && dtype == DType::F16;
+  if ((a == b && isFloat(from.dtype)) || isBeyond)
     return cast(cast(value, DType::F32), dtype);
   Op op;
   op.kind = Op::Kind::Cast;
