@@ -41,9 +41,13 @@ private:
   void printFunctions();
   void printExtents(llvm::ArrayRef<int64_t> extents);
   void printProduct(unsigned buffer, llvm::ArrayRef<unsigned> dims,
-                    uint64_t factor);
+                    uint64_t factor, uint64_t divisor);
   void printSources(llvm::ArrayRef<std::optional<BufferDim>> sources);
-  std::string table(unsigned image, llvm::StringRef what) const {
+  /// The name of a table, as a pointer to it where `count` is given.
+  std::string table(unsigned image, llvm::StringRef what,
+                    size_t count = 1) const {
+    if (count == 0)
+      return "NULL";
     return prefix + "_" + std::to_string(image) + "_" + what.str();
   }
 
@@ -53,14 +57,14 @@ private:
   std::string prefix;
 };
 
-/// A table with at least one entry, which C wants.
+/// A table, unless it's empty, which C doesn't allow.
 template <typename Range, typename Print>
 void printTable(llvm::raw_ostream &os, llvm::StringRef type,
                 const std::string &name, const Range &range, Print print) {
-  os << "static const " << type << " " << name << "["
-     << std::max<size_t>(range.size(), 1) << "] = {";
   if (range.empty())
-    os << "{0}";
+    return;
+  os << "static const " << type << " " << name << "[" << range.size()
+     << "] = {";
   for (const auto &element : range) {
     os << "\n    {";
     print(element);
@@ -94,10 +98,10 @@ void Printer::printSources(llvm::ArrayRef<std::optional<BufferDim>> sources) {
 }
 
 void Printer::printProduct(unsigned buffer, llvm::ArrayRef<unsigned> dims,
-                           uint64_t factor) {
+                           uint64_t factor, uint64_t divisor) {
   os << "{" << buffer << ", " << dims.size() << ", {";
   llvm::interleaveComma(dims, os);
-  os << (dims.empty() ? "0}, " : "}, ") << factor << "}";
+  os << (dims.empty() ? "0}, " : "}, ") << factor << ", " << divisor << "}";
 }
 
 void Printer::printSummary() {
@@ -112,9 +116,13 @@ void Printer::printSummary() {
            : argument.role == ArgumentRole::Output ? "output "
                                                    : "scalar ")
        << name(argument.dtype);
-    for (int64_t value : argument.shape)
-      os << (&value == argument.shape.data() ? " " : " x ")
-         << (value == kDynamic ? "?" : std::to_string(value));
+    os << (argument.shape.empty() ? "" : " ");
+    llvm::interleave(
+        argument.shape, os,
+        [&](int64_t value) {
+          os << (value == kDynamic ? "?" : std::to_string(value));
+        },
+        " x ");
     if (argument.inPlace)
       os << ", in the memory of " << *argument.inPlace;
     os << "\n";
@@ -138,6 +146,9 @@ void Printer::printArguments() {
                printExtents(argument.strides);
                os << ", " << argument.alignment << ", ";
                printSources(argument.equals);
+               os << ", ";
+               printExtents(std::vector<int64_t>(argument.multiples.begin(),
+                                                 argument.multiples.end()));
                os << ", " << int(argument.contiguous) << ", "
                   << (argument.inPlace ? int(*argument.inPlace) : -1) << ", "
                   << aliases << "u";
@@ -150,7 +161,8 @@ void Printer::printKernel(unsigned image, unsigned index,
   printTable(os, "norm_param", table(image, at + "params"), kernel.params,
              [&](const Param &param) {
                os << int(param.kind) << ", ";
-               printProduct(param.buffer, param.dims, param.factor);
+               printProduct(param.buffer, param.dims, param.factor,
+                            param.divisor);
              });
   for (auto [number, variant] : llvm::enumerate(kernel.variants))
     printTable(os, "norm_requirement",
@@ -166,7 +178,8 @@ void Printer::printKernel(unsigned image, unsigned index,
                   << ", " << variant.rowsPerCta << ", " << variant.split << ", "
                   << variant.requirements.size() << ", "
                   << table(image,
-                           at + std::to_string(number++) + "_requirements");
+                           at + std::to_string(number++) + "_requirements",
+                           variant.requirements.size());
              });
 }
 
@@ -174,16 +187,20 @@ void Printer::printTemporaries(unsigned image, const Manifest &manifest) {
   printTable(os, "norm_temporary", table(image, "temporaries"),
              manifest.temporaries, [&](const Temporary &temporary) {
                std::vector<int64_t> shape;
+               std::vector<int64_t> divisors;
                std::vector<std::optional<BufferDim>> sources;
                for (const TemporaryExtent &given : temporary.shape) {
                  shape.push_back(given.source ? 0 : given.value);
                  sources.push_back(given.source);
+                 divisors.push_back(int64_t(given.divisor));
                }
                os << bitSize(temporary.dtype) << ", " << shape.size() << ", "
                   << (temporary.slot ? int(*temporary.slot) : -1) << ", ";
                printExtents(shape);
                os << ", ";
                printSources(sources);
+               os << ", ";
+               printExtents(divisors);
              });
 }
 
@@ -199,18 +216,19 @@ void Printer::printImage(unsigned index) {
   for (auto [number, kernel] : llvm::enumerate(manifest.kernels))
     printKernel(index, number, kernel);
   unsigned functions = 0, number = 0;
-  printTable(
-      os, "norm_kernel", table(index, "kernels"), manifest.kernels,
-      [&](const Kernel &kernel) {
-        std::string at = std::to_string(number++) + "_";
-        printProduct(kernel.rows.buffer, kernel.rows.dims, kernel.rows.factor);
-        os << ", " << kernel.grid.value_or(0) << ", " << kernel.slices << ", "
-           << kernel.counterBytes << ", " << kernel.unitBytes << ", "
-           << kernel.params.size() << ", " << kernel.variants.size() << ", "
-           << functions << ", " << table(index, at + "params") << ", "
-           << table(index, at + "variants");
-        functions += kernel.variants.size();
-      });
+  printTable(os, "norm_kernel", table(index, "kernels"), manifest.kernels,
+             [&](const Kernel &kernel) {
+               std::string at = std::to_string(number++) + "_";
+               printProduct(kernel.rows.buffer, kernel.rows.dims,
+                            kernel.rows.factor, kernel.rows.divisor);
+               os << ", " << kernel.grid.value_or(0) << ", " << kernel.slices
+                  << ", " << kernel.counterBytes << ", " << kernel.unitBytes
+                  << ", " << kernel.params.size() << ", "
+                  << kernel.variants.size() << ", " << functions << ", "
+                  << table(index, at + "params", kernel.params.size()) << ", "
+                  << table(index, at + "variants");
+               functions += kernel.variants.size();
+             });
   printTemporaries(index, manifest);
 }
 
@@ -223,8 +241,9 @@ void Printer::printFunctions() {
        << manifest.minDriver << ", " << int(image.isCubin) << ", "
        << table(index, "code") << ", " << manifest.kernels.size() << ", "
        << manifest.temporaries.size() << ", "
-       << manifest.workspace.zeroed.size() << ", " << table(index, "kernels")
-       << ", " << table(index, "temporaries") << ", "
+       << manifest.workspace.zeroed.size() << ", "
+       << table(index, "kernels", manifest.kernels.size()) << ", "
+       << table(index, "temporaries", manifest.temporaries.size()) << ", "
        << manifest.workspace.bytes << ", {";
     llvm::interleaveComma(
         manifest.workspace.zeroed, os, [&](const ByteRange &range) {

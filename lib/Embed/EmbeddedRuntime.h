@@ -41,16 +41,17 @@ typedef struct norm_argument {
   int role, bits, rank;
   int64_t shape[NORM_MAX_RANK], strides[NORM_MAX_RANK];
   int64_t alignment;
-  int equals[NORM_MAX_RANK][2]; /* the dim that an extent equals, or -1 */
+  int equals[NORM_MAX_RANK][2];     /* the dim that an extent equals, or -1 */
+  int64_t multiples[NORM_MAX_RANK]; /* what an extent is a multiple of, or 0 */
   int contiguous;
   int in_place;     /* the input that it lies in, or -1 */
   uint64_t aliases; /* bit k: may be the memory of argument k */
 } norm_argument;
 
-/* The product of some extents of a buffer, and a factor. */
+/* The product of some extents of a buffer and a factor, over a divisor. */
 typedef struct norm_product {
   int buffer, num_dims, dims[NORM_MAX_RANK];
-  int64_t factor;
+  int64_t factor, divisor;
 } norm_product;
 
 enum {
@@ -92,6 +93,7 @@ typedef struct norm_temporary {
   int bits, rank, slot; /* -1: of its own */
   int64_t shape[NORM_MAX_RANK];
   int source[NORM_MAX_RANK][2]; /* of an extent, or -1 */
+  int64_t divisors[NORM_MAX_RANK];
 } norm_temporary;
 
 typedef struct norm_image {
@@ -142,7 +144,9 @@ NORM_UNUSED static int64_t norm_multiplied(const norm_buffer *buffers,
   int64_t result = of->factor;
   for (int i = 0; i < of->num_dims; ++i)
     result = norm_multiply(result, buffers[of->buffer].shape[of->dims[i]]);
-  return result;
+  if (result < 0 || result % of->divisor != 0)
+    return -1;
+  return result / of->divisor;
 }
 
 NORM_UNUSED static void norm_fill_strides(norm_buffer *buffer) {
@@ -194,6 +198,8 @@ NORM_UNUSED static const char *norm_bind(const norm_argument *want,
     if (given->shape[i] < 0 ||
         (want->shape[i] != NORM_ANY && want->shape[i] != given->shape[i]))
       return "an extent isn't that of the program";
+    if (want->multiples[i] > 1 && given->shape[i] % want->multiples[i] != 0)
+      return "an extent isn't a multiple of what the program says";
     if (want->equals[i][0] >= 0 &&
         buffers[want->equals[i][0]].shape[want->equals[i][1]] !=
             given->shape[i])
@@ -338,7 +344,8 @@ norm_place_temporaries(const norm_program *program, norm_plan *plan,
       buffer->shape[dim] = temporary->source[dim][0] < 0
                                ? temporary->shape[dim]
                                : plan->buffers[temporary->source[dim][0]]
-                                     .shape[temporary->source[dim][1]];
+                                         .shape[temporary->source[dim][1]] /
+                                     temporary->divisors[dim];
     norm_fill_strides(buffer);
     buffer->data = 0;
     if (norm_reach(buffer) < 0)
@@ -434,11 +441,14 @@ NORM_UNUSED static CUresult norm_launch_kernel(const norm_program *program,
   for (int i = 0; i < kernel->num_params; ++i) {
     const norm_param *param = &kernel->params[i];
     const norm_buffer *buffer = &plan->buffers[param->of.buffer];
+    int64_t value = 0;
     params[i] = &slots[i];
     switch (param->kind) {
     case NORM_STRIDE:
-      slots[i] =
-          (uint64_t)(buffer->strides[param->of.dims[0]] * param->of.factor);
+      value = buffer->strides[param->of.dims[0]] * param->of.factor;
+      for (int dim = 1; dim < param->of.num_dims; ++dim)
+        value *= buffer->shape[param->of.dims[dim]];
+      slots[i] = (uint64_t)(value / param->of.divisor);
       break;
     case NORM_EXTENT:
       slots[i] = (uint64_t)norm_multiplied(plan->buffers, &param->of);

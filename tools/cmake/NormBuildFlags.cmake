@@ -44,17 +44,17 @@ if(NORM_LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 endif()
 add_link_options(-Wl,--gc-sections)
 
+# Objects go into executables and into the shared library of the C API.
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(NORM_STATIC)
   # Position-independent start-up costs milliseconds of relocations in every
   # compile, so the self-contained executable is linked at a fixed address.
-  set(CMAKE_POSITION_INDEPENDENT_CODE OFF)
-  add_compile_options(-fno-pie)
-  add_link_options(-no-pie -static-libstdc++ -static-libgcc)
+  add_link_options(
+    "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>"
+    -static-libstdc++ -static-libgcc)
   if(NORM_LLD)
     add_link_options(-Wl,--icf=all)
   endif()
-else()
-  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 endif()
 
 # ccache refuses precompiled headers unless told that the macros which they
