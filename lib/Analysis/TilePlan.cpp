@@ -94,9 +94,9 @@ int64_t norm::countSlices(int64_t walked) {
 }
 
 int64_t norm::sliceSize(int64_t walked) {
-  return llvm::alignTo(llvm::divideCeil(std::max<int64_t>(walked, 1),
-                                        countSlices(walked)),
-                       leafAcross);
+  return llvm::alignTo(
+      llvm::divideCeil(std::max<int64_t>(walked, 1), countSlices(walked)),
+      leafAcross);
 }
 
 /// Bytes of shared memory in which the warps of a CTA meet; at most.
@@ -188,7 +188,8 @@ static bool holdAcross(Schedule &s, const ProgramFacts &facts,
   if (isWholeAcross(facts.walked()))
     states.stateBytes -= facts.countBytes;
   int64_t all = shared + exchangeBytesAcross(s, states) + 1024;
-  if (stepsAcross(s, facts) > maxStepsInRegisters || perSM * all > sharedPerSM ||
+  if (stepsAcross(s, facts) > maxStepsInRegisters ||
+      perSM * all > sharedPerSM ||
       shared + exchangeBytesAcross(s, facts) > limits.sharedPerCta)
     return false;
   s.residency = Residency::Shared;
@@ -197,16 +198,15 @@ static bool holdAcross(Schedule &s, const ProgramFacts &facts,
 }
 
 /// Sets the positions of a CTA: about 20 chunks and whole groups of inner
-/// columns; fewer where that makes too few CTAs. `isEven`: no CTA with fewer than
-/// the others; `multiple` divides the CTA's threads. False where no number of
-/// them is possible with the schedule's threads and vector.
-static bool setPositions(Schedule &s, const ProgramFacts &facts,
-                         bool isEven, int64_t multiple) {
+/// columns; fewer where that makes too few CTAs. `isEven`: no CTA with fewer
+/// than the others; `multiple` divides the CTA's threads. False where no number
+/// of them is possible with the schedule's threads and vector.
+static bool setPositions(Schedule &s, const ProgramFacts &facts, bool isEven,
+                         int64_t multiple) {
   int64_t unit = tileUnit(facts.inner, s.vector);
   int64_t wanted = std::max<int64_t>(1, 20 * s.vector / unit);
-  int64_t units = facts.positions < 0
-                      ? -1
-                      : llvm::divideCeil(facts.positions, unit);
+  int64_t units =
+      facts.positions < 0 ? -1 : llvm::divideCeil(facts.positions, unit);
   if (units >= 0) {
     wanted = std::clamp<int64_t>(units, 1, wanted);
     int64_t slices = facts.walked() < 0 ? 1 : countSlices(facts.walked());
@@ -318,14 +318,56 @@ static Schedule chooseHostSchedule(const ProgramFacts &facts,
   int64_t leaf = facts.leaf;
   schedule.vector = std::max<int64_t>(1, 2 * limits.vectorBytes / 4 / leaf * 2);
   if (facts.columns >= 0) {
-    int64_t leaves = llvm::divideCeil(std::max<int64_t>(facts.columns, 1), leaf);
-    schedule.vector = std::min<int64_t>(schedule.vector,
-                                        llvm::PowerOf2Ceil(leaves));
+    int64_t leaves =
+        llvm::divideCeil(std::max<int64_t>(facts.columns, 1), leaf);
+    schedule.vector =
+        std::min<int64_t>(schedule.vector, llvm::PowerOf2Ceil(leaves));
   }
   // A group lies in one chunk.
   schedule.vector = std::max(schedule.vector, facts.group / leaf);
   schedule.vector = std::min(schedule.vector, facts.lanes);
   return schedule;
+}
+
+/// Threads of a row of `leaves` leaves. Measured on an H200, 64 to 8192
+/// columns.
+static int64_t threadsOfRow(const ProgramFacts &facts, int64_t leaves) {
+  if (leaves > 4096)
+    return 1024;
+  // What a row costs besides its leaves is shared by those of a thread. Where
+  // arithmetic takes longer than memory, by as many as stay in registers.
+  bool isHeavy = facts.group == 1 && facts.work > 5 * facts.columnBytes;
+  if (isHeavy && leaves <= 1024) {
+    int64_t threads = llvm::PowerOf2Ceil(llvm::divideCeil(leaves, 8));
+    return std::max<int64_t>(threads, leaves > 128 ? 64 : 4);
+  }
+  if (leaves > 1024)
+    return 256;
+  // Of several streams each has an access in flight.
+  int64_t narrowest = 16 / facts.leaf;
+  if (facts.columnBytes >= 4 * narrowest) {
+    int64_t threads = std::min<int64_t>(512, llvm::PowerOf2Ceil(leaves));
+    if (leaves <= 128 || leaves % threads == 0)
+      return std::max<int64_t>(threads, 4);
+  }
+  int64_t perThread =
+      leaves <= 128 || (facts.columnBytes > 2 * narrowest && leaves <= 512) ? 2
+                                                                            : 4;
+  // Where memory takes little time, each exchange counts more, as long as
+  // registers last.
+  if (facts.columnBytes < 2 * narrowest)
+    for (int64_t most = facts.phases > 2 ? 8 : 4;
+         perThread < most &&
+         2 * perThread * facts.leaf * facts.heldBytes <= 128;)
+      perThread *= 2;
+  // Most threads have something to do.
+  int64_t threads = llvm::bit_floor<uint64_t>(leaves / perThread);
+  int64_t least =
+      leaves > 128 ? 64 : std::min<int64_t>(4, llvm::PowerOf2Ceil(leaves));
+  int64_t most = leaves <= 128 && facts.leaf >= 8 ? 32
+                 : leaves <= 512                  ? 128
+                                                  : 256;
+  return std::clamp(threads, least, most);
 }
 
 Schedule norm::chooseSchedule(const ProgramFacts &facts,
@@ -344,27 +386,7 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   }
   int64_t leaf = facts.leaf;
   int64_t leaves = llvm::divideCeil(std::max<int64_t>(facts.columns, 1), leaf);
-  // What a row costs besides its leaves is shared by those of a thread, at least
-  // two: a power of two below half leaves few lanes idle. Where memory takes
-  // little time, each exchange counts more, as long as registers last.
-  int64_t perThread = leaves <= 512 ? 2 : 4;
-  if (facts.columnBytes <= 3)
-    for (int64_t most = facts.phases > 2 ? 8 : 4;
-         perThread < most && 2 * perThread * leaf * facts.heldBytes <= 128;)
-      perThread *= 2;
-  // Leaves of many elements take more of a thread's time than of the memory's.
-  if (leaves <= 512) {
-    int64_t most = leaf >= 8 && leaves <= 128 ? 32 : 128;
-    int64_t least = std::min<int64_t>(4, llvm::PowerOf2Ceil(leaves));
-    schedule.threads = std::clamp<int64_t>(
-        llvm::bit_floor<uint64_t>(leaves / perThread), least, most);
-  } else if (leaves <= 1024)
-    schedule.threads = std::clamp<int64_t>(
-        llvm::bit_floor<uint64_t>(leaves / perThread), 64, 256);
-  else if (leaves <= 4096)
-    schedule.threads = 256;
-  else
-    schedule.threads = 1024;
+  schedule.threads = threadsOfRow(facts, leaves);
   schedule.threads = std::max(schedule.threads, facts.group / leaf);
   schedule.threads = std::min(schedule.threads, facts.lanes);
   int64_t most = threadsForExchange(facts);
@@ -384,14 +406,15 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
     schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
     int64_t shared =
         slotBytes(schedule, facts) + exchangeBytes(schedule, facts);
-    schedule.residency = shared <= limits.sharedPerCta ? Residency::Shared
-                                                       : Residency::Stream;
+    schedule.residency =
+        shared <= limits.sharedPerCta ? Residency::Shared : Residency::Stream;
   }
   // Without anything to hold a phase still is unrolled in registers.
   if (schedule.residency == Residency::Registers &&
       llvm::divideCeil(leaves, schedule.threads) > maxStepsInRegisters)
     schedule.residency = Residency::Stream;
-  schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
+  // Small CTAs wait less for each other's rows; an SM runs 32 of them.
+  schedule.rowsPerCta = std::max<int64_t>(1, 64 / schedule.threads);
   // Two CTAs on an SM rather than one.
   if (leaves > 2048 && leaves <= 4096 &&
       schedule.residency == Residency::Registers)
@@ -493,8 +516,8 @@ llvm::Error norm::overrideSchedule(Schedule &schedule, llvm::StringRef text) {
   if ((setsThreads || setsRows) && !setsRegisters)
     schedule.maxRegisters = 0;
   if (setsThreads && !setsRows && schedule.threads > 0)
-    schedule.rowsPerCta = std::clamp<int64_t>(1024 / schedule.threads, 1,
-                                              schedule.rowsPerCta);
+    schedule.rowsPerCta =
+        std::clamp<int64_t>(1024 / schedule.threads, 1, schedule.rowsPerCta);
   return llvm::Error::success();
 }
 
@@ -535,8 +558,8 @@ static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
     return makeError("expects 'vector' to be a power of two up to 16 but got "
                      "{0}",
                      s.vector);
-  if (s.rowsPerCta % tileUnit(facts.inner, s.vector) != 0 ||
-      s.rowsPerCta < 1 || s.rowsPerCta > 1024)
+  if (s.rowsPerCta % tileUnit(facts.inner, s.vector) != 0 || s.rowsPerCta < 1 ||
+      s.rowsPerCta > 1024)
     return makeError("expects 'rows_per_cta' to be a multiple of {0} up to "
                      "1024 but got {1}",
                      tileUnit(facts.inner, s.vector), s.rowsPerCta);
@@ -600,10 +623,12 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
                      "lanes per step but got {0} x {1}",
                      s.threads, s.vector, facts.lanes);
   if (s.threads * s.vector * facts.leaf < facts.group)
-    return makeError("expects the threads of a row to take the {0} columns of a "
-                     "group in a step but got {1} x {2} x {3}",
-                     facts.group, s.threads, s.vector, facts.leaf);
-  if (s.rowsPerCta < 1 || s.rowsPerCta > 1024 || s.threads * s.rowsPerCta > 1024)
+    return makeError(
+        "expects the threads of a row to take the {0} columns of a "
+        "group in a step but got {1} x {2} x {3}",
+        facts.group, s.threads, s.vector, facts.leaf);
+  if (s.rowsPerCta < 1 || s.rowsPerCta > 1024 ||
+      s.threads * s.rowsPerCta > 1024)
     return makeError("expects at most 1024 threads per CTA but got {0} x {1}",
                      s.threads, s.rowsPerCta);
   if (limits.isHost) {
@@ -652,8 +677,8 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
                      "launch only but got {0}",
                      toString(s.residency));
   int64_t leaf = facts.leaf;
-  int64_t steps = llvm::divideCeil(std::max<int64_t>(facts.columns, 1),
-                                   leaf * s.threads);
+  int64_t steps =
+      llvm::divideCeil(std::max<int64_t>(facts.columns, 1), leaf * s.threads);
   if (s.residency == Residency::Registers && steps > maxStepsInRegisters)
     return makeError("schedule needs {0} chunks per thread in registers but "
                      "at most {1} are allowed",

@@ -90,6 +90,9 @@ void mlir::norm::buildNVVMPipeline(OpPassManager &pm,
   nvvm.useBarePtrCallConv = true;
   kernels.addPass(createConvertGpuOpsToNVVMOps(nvvm));
   kernels.addPass(createReconcileUnrealizedCastsPass());
+  NormHintCachesPassOptions caches;
+  caches.target = options.target;
+  kernels.addPass(createNormHintCachesPass(caches));
 }
 
 void mlir::norm::buildPTXPipeline(OpPassManager &pm,

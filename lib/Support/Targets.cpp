@@ -13,19 +13,19 @@
 
 using namespace norm;
 
-static constexpr unsigned KiB = 1024;
+static constexpr unsigned KiB = 1024, MiB = 1024 * KiB;
 
 static constexpr GPUTarget kGPUTargets[] = {
-    // name, PTX, shared/CTA, shared/SM, threads/SM, CTAs/SM
-    {"sm_80", 80, 163 * KiB, 164 * KiB, 2048, 32},
-    {"sm_86", 80, 99 * KiB, 100 * KiB, 1536, 16},
-    {"sm_87", 80, 163 * KiB, 164 * KiB, 1536, 16},
-    {"sm_89", 81, 99 * KiB, 100 * KiB, 1536, 24},
-    {"sm_90", 80, 227 * KiB, 228 * KiB, 2048, 32},
-    {"sm_100", 86, 227 * KiB, 228 * KiB, 2048, 32},
-    {"sm_103", 88, 227 * KiB, 228 * KiB, 2048, 32},
-    {"sm_120", 87, 99 * KiB, 100 * KiB, 1536, 24},
-    {"sm_121", 88, 99 * KiB, 100 * KiB, 1536, 24},
+    // name, PTX, shared/CTA, shared/SM, threads/SM, CTAs/SM, L2
+    {"sm_80", 80, 163 * KiB, 164 * KiB, 2048, 32, 40 * MiB},
+    {"sm_86", 80, 99 * KiB, 100 * KiB, 1536, 16, 6 * MiB},
+    {"sm_87", 80, 163 * KiB, 164 * KiB, 1536, 16, 4 * MiB},
+    {"sm_89", 81, 99 * KiB, 100 * KiB, 1536, 24, 96 * MiB},
+    {"sm_90", 80, 227 * KiB, 228 * KiB, 2048, 32, 60 * MiB},
+    {"sm_100", 86, 227 * KiB, 228 * KiB, 2048, 32, 126 * MiB},
+    {"sm_103", 88, 227 * KiB, 228 * KiB, 2048, 32, 126 * MiB},
+    {"sm_120", 87, 99 * KiB, 100 * KiB, 1536, 24, 128 * MiB},
+    {"sm_121", 88, 99 * KiB, 100 * KiB, 1536, 24, 24 * MiB},
 };
 
 namespace {

@@ -14,7 +14,7 @@
 
 // SHARED:        llvm.mlir.global external @norm_shared() {addr_space = 3 : i32, alignment = 128 : i64}
 // SHARED-LABEL:  gpu.func @sum_0(
-// SHARED:          llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// SHARED:          llvm.load %{{.*}} {alignment = 16 : i64, nontemporal} : !llvm.ptr<1> -> vector<8xbf16>
 // SHARED:          llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xbf16>, !llvm.ptr<3>
 // SHARED:          gpu.barrier
 // SHARED-NOT:      !llvm.ptr<1> -> vector
@@ -28,13 +28,13 @@
 
 // STREAM-LABEL:  gpu.func @sum_0(
 // STREAM-NOT:      llvm.noalias
-// STREAM:          llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// STREAM:          llvm.load %{{.*}} {alignment = 16 : i64, nontemporal} : !llvm.ptr<1> -> vector<8xbf16>
 // STREAM:          gpu.barrier
-// STREAM:          llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// STREAM:          llvm.load %{{.*}} {alignment = 16 : i64, nontemporal} : !llvm.ptr<1> -> vector<8xbf16>
 // STREAM:          gpu.return
 
 // REGISTERS-LABEL: gpu.func @sum_0(
-// REGISTERS:         llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// REGISTERS:         llvm.load %{{.*}} {alignment = 16 : i64, nontemporal} : !llvm.ptr<1> -> vector<8xbf16>
 // REGISTERS:         gpu.barrier
 // REGISTERS-NOT:     llvm.load
 // REGISTERS:         gpu.return

@@ -14,7 +14,7 @@
 // CHECK-SAME:      !llvm.ptr<1> {llvm.noalias
 // CHECK-SAME:      workgroup(%{{.*}} : memref<128xf32, #gpu.address_space<workgroup>>)
 // CHECK-SAME:      known_block_size = array<i32: 128, 1, 1>
-// CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// CHECK-COUNT-4: llvm.load %{{.*}} {alignment = 16 : i64, nontemporal} : !llvm.ptr<1> -> vector<8xbf16>
 // CHECK-NOT:     llvm.load
 // CHECK:         memref.store
 // CHECK:         gpu.barrier
@@ -41,7 +41,7 @@
 // The other variant, for buffers that are not aligned.
 
 // CHECK-LABEL: gpu.func @sum_0_unaligned(
-// CHECK:         llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<1> -> bf16
+// CHECK:         llvm.load %{{.*}} {alignment = 2 : i64, nontemporal} : !llvm.ptr<1> -> bf16
 // CHECK-NOT:     alignment = 16
 // CHECK:         gpu.return
 
@@ -96,7 +96,7 @@ func.func @odd(%x: memref<?x1001xbf16, strided<[?, 1]>>) {
 // nothing.
 
 // CHECK-LABEL: gpu.func @narrow_0(
-// CHECK-SAME:      known_block_size = array<i32: 128, 1, 1>
+// CHECK-SAME:      known_block_size = array<i32: 64, 1, 1>
 // CHECK:         %[[IS_ROW:.*]] = arith.cmpi ult, %[[ROW:.*]], %[[ROWS:.*]] : index
 // CHECK:         %[[LAST:.*]] = arith.subi %[[ROWS]],
 // CHECK:         arith.minui %[[ROW]], %[[LAST]]

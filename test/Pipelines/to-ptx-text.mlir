@@ -13,10 +13,11 @@
 // RUN: norm-compile %s --target=sm_90 -o - | FileCheck %s
 // RUN: norm-compile %s --target=sm_100 -o - | FileCheck %s
 // RUN: norm-compile %s --target=sm_90 -o - | FileCheck %s --check-prefix=NEVER
+// RUN: norm-compile %s --target=sm_90 -o - | FileCheck %s --check-prefix=POLICY
 
 // CHECK: .visible .entry main_0(
 // CHECK: .maxntid 128, 1, 1
-// CHECK-COUNT-4: ld.global.nc.v4.b32
+// CHECK-COUNT-4: ld.global.nc.L2::cache_hint.v4.b32
 // CHECK-NOT: ld.global
 // CHECK: bar.sync
 // CHECK-COUNT-5: shfl.sync.bfly.b32
@@ -25,6 +26,12 @@
 // CHECK-COUNT-4: st.global.v4.b32
 // CHECK-NOT: st.global.v4.b32
 // CHECK: ret;
+
+// The grid decides what the cache keeps.
+// POLICY: %nctaid.x
+// POLICY: createpolicy.fractional.L2::evict_last.b64
+// POLICY: createpolicy.fractional.L2::evict_normal.b64
+// POLICY: selp.b64
 
 // NEVER-NOT: .ftz
 // NEVER-NOT: approx

@@ -13,7 +13,7 @@
 
 // An access is 16 elements; conversions are by pairs.
 // BYTE: .visible .entry eight_bit_0(
-// BYTE: ld.global.nc.v4.b32
+// BYTE: ld.global.nc.L2::cache_hint.v4.b32
 // BYTE: cvt.rn.f16x2.e5m2x2
 // BYTE-NOT: ld.global.nc.b8
 // BYTE: cvt.rn.satfinite.e4m3x2.f32
@@ -33,7 +33,7 @@ func.func @eight_bit(%x: tensor<?x4096xf8E5M2>) -> tensor<?x4096xf8E4M3FN> {
 
 // An access is two elements; all functions are arithmetic.
 // DOUBLE: .visible .entry double_0(
-// DOUBLE: ld.global.nc.v2.b64
+// DOUBLE: ld.global.nc.L2::cache_hint.v4.b32
 // DOUBLE: fma.rn.f64
 // DOUBLE: div.rn.f64
 // DOUBLE: st.global.v2.b64

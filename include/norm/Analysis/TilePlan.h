@@ -116,6 +116,7 @@ struct ProgramFacts {
   int64_t phases = 1;       ///< walks over the columns
   int64_t group = 1;        ///< columns of the largest group that is reduced
   int64_t columnBytes = 8;  ///< bytes per column read and written, at least
+  int64_t work = 0;         ///< operations per column
   // Across memory:
   int64_t inner = 0;     ///< inner columns of the order; 0: along memory
   int64_t narrowest = 4; ///< bytes of an element of the narrowest input
@@ -149,9 +150,9 @@ constexpr int64_t storedLanes(int64_t threads) {
 constexpr int64_t maxGroup(int64_t leaf) { return 32 * leaf; }
 
 /// The schedule that the model picks. Measured on sm_90: one row per CTA with
-/// 1 to 4 accesses of 16 bytes per thread, 128 to 256 threads up to 16384
-/// columns of 2 bytes, at most 16 accesses held in registers beyond, several
-/// rows per CTA for narrow rows; re-read what doesn't fit.
+/// 1 to 4 accesses of 16 bytes per thread, 8 where arithmetic is what takes the
+/// time, at most 16 held in registers in rows of more than 16384 columns of 2
+/// bytes; CTAs of 64 threads where a row has no more; re-read what doesn't fit.
 Schedule chooseSchedule(const ProgramFacts &facts, const TargetLimits &limits);
 
 /// Sets fields from text such as `threads=256,residency=stream`.

@@ -48,6 +48,9 @@ protected:
   };
   struct Buffer {
     Value pointer;
+    /// Elements that rows have of their own and that nobody writes: what is
+    /// loaded of them isn't needed again once the kernel is through the row.
+    bool isStreamed = false;
     Type element;
     /// Elements between steps along each dim of the space; null where the
     /// operand doesn't vary on it.

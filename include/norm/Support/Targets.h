@@ -35,6 +35,7 @@ struct GPUTarget {
   unsigned sharedPerSm;  ///< bytes of shared memory of an SM
   unsigned threadsPerSm; ///< resident threads
   unsigned ctasPerSm;    ///< resident CTAs
+  unsigned l2Bytes;      ///< L2 cache of the largest such chip
   unsigned threadsPerCta = 1024;
   unsigned registersPerSm = 65536;
 

@@ -56,6 +56,37 @@ def NormLegalizeMathPass : Pass<"norm-legalize-math"> {
   ];
 }
 
+def NormHintCachesPass : Pass<"norm-hint-caches"> {
+  let summary = "give streamed loads a priority in the L2 cache";
+  let description = [{
+    Runs on kernels in the LLVM and NVVM dialects. Their loads from global memory
+    that are marked `nontemporal`, of 4, 8 or 16 aligned bytes, become loads with
+    a cache policy: `evict_last` where the launch's CTAs, each moving the bytes of
+    the attribute `norm_tile.cta_bytes`, move at least what the L2 cache of the
+    target holds, else `evict_normal`. What is read then stays, and what is
+    written leaves for memory sooner. Values don't depend on it.
+
+    Memory that nobody writes (an `llvm.noalias` and `llvm.readonly` argument) is
+    read by `ld.global.nc`; other loads keep their order.
+
+    Example:
+
+    ```mlir
+    %x = llvm.load %p {alignment = 4, nontemporal} : !llvm.ptr<1> -> vector<2xbf16>
+    // becomes, with %policy chosen at the kernel's start
+    %w = llvm.inline_asm "ld.global.nc.L2::cache_hint.b32 $0, [$1], $2;",
+        "=r,l,l" %p, %policy : (!llvm.ptr<1>, i64) -> i32
+    %x = llvm.bitcast %w : i32 to vector<2xbf16>
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect"];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"",
+           "GPU that the code is for: sm_80 to sm_121">
+  ];
+}
+
 def NormTranslateToPTXPass : Pass<"norm-translate-to-ptx", "::mlir::ModuleOp"> {
   let summary = "replace each gpu.module by a gpu.binary with its PTX";
   let description = [{

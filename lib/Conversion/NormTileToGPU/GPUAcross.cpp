@@ -17,7 +17,7 @@ using namespace mlir::norm;
 using namespace mlir::norm_tile;
 
 GPUAcross::GPUAcross(OpBuilder &builder, KernelOp kernel, ScheduleAttr schedule,
-                     int64_t alignment, const llvm::SmallBitVector &overlapping)
+                     Alignment alignment, const llvm::SmallBitVector &overlapping)
     : GPULowering(builder, kernel, schedule, alignment, overlapping),
       kernelSchedule(kernel.getSchedule()),
       inner(kernel.getOrder().getInner()) {
@@ -94,6 +94,12 @@ void GPUAcross::leave() {
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
+
+int64_t GPUAcross::elementsPerCta() const {
+  constexpr int64_t kTypical = 4096;
+  return plan.schedule.rowsPerCta * (walked >= 0 ? walked : kTypical) /
+         std::max<int64_t>(plan.schedule.split, 1);
+}
 
 Value GPUAcross::emitLoad(LoadOp op, const Chunk &chunk) {
   Buffer &buffer = bufferOf(op.getSource());

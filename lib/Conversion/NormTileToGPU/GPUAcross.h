@@ -28,7 +28,7 @@ namespace mlir::norm {
 class GPUAcross : public GPULowering {
 public:
   GPUAcross(OpBuilder &builder, norm_tile::KernelOp kernel,
-            ScheduleAttr schedule, int64_t alignment,
+            ScheduleAttr schedule, Alignment alignment,
             const llvm::SmallBitVector &overlapping);
 
   int64_t block() const override {
@@ -53,6 +53,7 @@ protected:
   SmallVector<ReduceState>
   finishExchange(norm_tile::ExchangeStartOp op) override;
   Value chunkStart() override { return position; }
+  int64_t elementsPerCta() const override;
 
 private:
   using States = SmallVector<ReduceState>;
@@ -94,7 +95,7 @@ private:
   /// code.
   int64_t unroll() const {
     bool isChosen =
-        kernelSchedule.getResidency() == Residency::Stream && alignment > 1;
+        kernelSchedule.getResidency() == Residency::Stream && alignment.rows > 1;
     if (!isChosen)
       return 1;
     int64_t most = std::clamp<int64_t>(32 / blocks(), 1, 4);

@@ -15,6 +15,12 @@
 
 namespace mlir::norm {
 
+/// Bytes, a power of two, to which addresses are aligned.
+struct Alignment {
+  int64_t rows;    ///< of rows
+  int64_t columns; ///< of operands that all rows have in common
+};
+
 /// A group of `threads` threads takes a row, `rows_per_cta` groups a CTA.
 ///
 /// The threads of a group are neighbours, so that lanes `l` and `l + 32 k` sit
@@ -24,10 +30,9 @@ namespace mlir::norm {
 class GPULowering : public KernelLowering {
 public:
   /// `schedule`: the kernel's own or another one of the same order.
-  /// `alignment`: bytes to which every row and address is aligned.
   /// `overlapping`: operands that may lie in the memory of another one.
   GPULowering(OpBuilder &builder, norm_tile::KernelOp kernel,
-              ScheduleAttr schedule, int64_t alignment,
+              ScheduleAttr schedule, Alignment alignment,
               const llvm::SmallBitVector &overlapping)
       : KernelLowering(builder, kernel), alignment(alignment),
         overlapping(overlapping) {
@@ -62,6 +67,11 @@ protected:
   finishExchange(norm_tile::ExchangeStartOp op) override;
 
   int64_t mostRegisters() const;
+  /// Elements that a CTA walks of an operand with all dims, where rows are of
+  /// unknown length those of a typical one.
+  virtual int64_t elementsPerCta() const;
+  /// Says which operands are streamed, and how many bytes a CTA moves.
+  void findStreams();
   /// Finds the thread's place; returns the row that it works on.
   virtual Value enter();
   /// Ends the function's code.
@@ -71,9 +81,11 @@ protected:
   // Memory.
   /// Where the current row of an operand begins.
   Value rowBase(Value operand);
-  int64_t accessElements(Type element);
-  Value loadWhole(Value pointer, VectorType type);
-  void storeWhole(Value value, Value pointer);
+  /// Bytes to which chunks of an operand are aligned.
+  int64_t alignmentOf(const Buffer &buffer) const;
+  int64_t accessElements(const Buffer &buffer, Type element) const;
+  Value loadWhole(Value pointer, VectorType type, const Buffer &buffer);
+  void storeWhole(Value value, Value pointer, const Buffer &buffer);
   /// A chunk whose first element is `linear` of the dims of chunks, i64 or i32;
   /// with `last`, elements after that one are loaded from there.
   Value loadNeighbours(const Buffer &buffer, Value base, Value linear,
@@ -86,7 +98,7 @@ protected:
   bool mayBeWritten(Value operand) const;
   static bool isWritten(Value operand);
 
-  int64_t alignment;
+  Alignment alignment;
   const llvm::SmallBitVector &overlapping;
   int64_t dynamicShared = 0;
   gpu::GPUFuncOp function;
@@ -117,6 +129,7 @@ private:
   // Memory.
   Value threadPointer(Value operand);
   Value chunkPointer(Value operand, const Chunk &chunk);
+  Value advance(Value base, const Chunk &chunk, Type element);
   Value emitLoadOfRow(norm_tile::LoadOp op, const Chunk &chunk);
   Value loadElements(Value operand, const Chunk &chunk, VectorType type);
   Value loadApart(norm_tile::LoadOp op, const Chunk &chunk);
@@ -126,6 +139,41 @@ private:
   Value isWhole(const Chunk &chunk);
   Value isAny(const Chunk &chunk);
   Value sharedAddress(int64_t slot, const Chunk &chunk, VectorType type);
+  int64_t heldBytes();
+  // Loads at any address (GPURealign.cpp).
+  /// The aligned words that cover the chunks of a row.
+  struct Covering {
+    Value pointer; ///< of the first word of the thread's first chunk
+    Value last;    ///< of its last word
+    Value misfit;  ///< i32: bytes from the first word to the chunk
+    /// i32: the first columns of the row's first and last chunk all of whose
+    /// words lie within the row.
+    Value firstWithin, lastWithin;
+  };
+  bool isCovered(Value operand, VectorType type) const;
+  const Covering &coveringOf(Value operand, VectorType type);
+  Value isCoverable(Value operand, VectorType type, const Chunk &chunk);
+  SmallVector<Value> loadCovering(Value operand, VectorType type,
+                                  const Chunk &chunk);
+  Value realign(SmallVector<Value> words, Value misfit, VectorType type,
+                int64_t element);
+  Value loadCovered(norm_tile::LoadOp op, const Chunk &chunk);
+  void loadAhead(norm_tile::PhaseOp phase, int64_t step);
+  // Stores at any address (GPUStaging.cpp).
+  /// Where results wait for the accesses that take them to memory.
+  struct Stage {
+    int64_t offset = 0; ///< bytes in dynamic shared memory; -1 for nowhere
+    int64_t rowWords = 0; ///< of 4 bytes, of one row in one batch
+    int64_t batch = 0;    ///< steps that are stored at once
+    int64_t places = 1;   ///< batches that have a place of their own
+  };
+  const Stage *stageOf(norm_tile::StoreOp op);
+  Value stagedWord(Value word);
+  void stage(norm_tile::StoreOp op, const Stage &stage, Value value,
+             const Chunk &chunk);
+  void storeStaged(Value first, int64_t steps);
+  void storeGroups(const Stage &stage, Value pointer, Value bytes,
+                   int64_t steps);
   // Exchange.
   void storeState(ArrayRef<Value> buffers, Value position,
                   const ReduceState &state, ReduceEmitter &emitter);
@@ -138,6 +186,9 @@ private:
   Value firstColumn; ///< of the thread's first chunk, i64
   Value isRow;       ///< i1: the group has a row; null where all have
   llvm::DenseMap<Value, Value> threadPointers;
+  llvm::DenseMap<Value, Covering> coverings;
+  /// Words loaded ahead of use, for a load and the number of its step.
+  llvm::DenseMap<std::pair<Operation *, int64_t>, SmallVector<Value>> loaded;
   /// Shared memory of each partial, one buffer for each part.
   llvm::DenseMap<Value, SmallVector<Value, 3>> exchangeBuffers;
   /// The count that all threads have in common, -1 if none.

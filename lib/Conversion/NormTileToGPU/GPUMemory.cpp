@@ -1,4 +1,4 @@
-//===- GPUMemory.cpp - Loads, stores and held values on a GPU ------*- C++ -*-===//
+//===- GPUMemory.cpp - Loads, stores and held values on a GPU -------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPULowering.h"
+#include "norm/Conversion/CacheHints.h"
 #include "norm/Conversion/PackedElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -56,8 +57,11 @@ Value GPULowering::chunkPointer(Value operand, const Chunk &chunk) {
         arith::TruncIOp::create(b, loc, b.getI32Type(), toI64(chunk.column));
     return chunkElement(buffer, rowBase(operand), column);
   }
-  Value base = threadPointer(operand);
-  Type element = buffer.element;
+  return advance(threadPointer(operand), chunk, buffer.element);
+}
+
+/// An address of the chunk, given that of the thread's first one.
+Value GPULowering::advance(Value base, const Chunk &chunk, Type element) {
   if (chunk.dynamicColumn)
     return elementPointer(base, chunk.dynamicColumn, element);
   if (chunk.constantColumn == 0)
@@ -69,24 +73,47 @@ Value GPULowering::chunkPointer(Value operand, const Chunk &chunk) {
       ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(chunk.constantColumn)});
 }
 
+int64_t GPULowering::alignmentOf(const Buffer &buffer) const {
+  unsigned number = &buffer - buffers.data();
+  bool isOfRows = isAcross || space.hasRows(number);
+  return std::max(isOfRows ? alignment.rows : alignment.columns,
+                  bytesOf(buffer.element));
+}
+
 /// Elements of one access: what the alignment allows, up to 16 bytes.
-int64_t GPULowering::accessElements(Type element) {
-  int64_t bytes = std::min<int64_t>(16, alignment);
+int64_t GPULowering::accessElements(const Buffer &buffer, Type element) const {
+  int64_t bytes = std::min<int64_t>(16, alignmentOf(buffer));
   return std::clamp<int64_t>(bytes / bytesOf(element), 1,
                              kernel.getChunkSize());
 }
 
 /// i1: all of the chunk's columns lie within the row.
 Value GPULowering::isWhole(const Chunk &chunk) {
-  Value end = arith::AddIOp::create(b, loc, toI64(chunk.column),
-                                    i64(plan.chunkSize()));
-  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end,
-                               columns);
+  Value end =
+      arith::AddIOp::create(b, loc, toI64(chunk.column), i64(plan.chunkSize()));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, end, columns);
 }
 
 Value GPULowering::isAny(const Chunk &chunk) {
   return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt,
                                toI64(chunk.column), columns);
+}
+
+int64_t GPULowering::elementsPerCta() const {
+  constexpr int64_t kTypical = 4096;
+  return plan.schedule.rowsPerCta *
+         (plan.columns >= 0 ? plan.columns : kTypical);
+}
+
+void GPULowering::findStreams() {
+  int64_t bytes = 0;
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    if (!buffer.element || !space.hasRows(i) || !space.hasColumns(i))
+      continue;
+    bytes += elementsPerCta() * bytesOf(buffer.element);
+    buffer.isStreamed = !mayBeWritten(kernel.getBlock()->getArgument(i));
+  }
+  function->setAttr(kCtaBytesAttr, b.getI64IntegerAttr(bytes));
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,8 +125,7 @@ static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
   while (parts.size() > 1) {
     SmallVector<Value> next;
     for (size_t i = 0; i < parts.size(); i += 2) {
-      int64_t size =
-          cast<VectorType>(parts[i].getType()).getNumElements() * 2;
+      int64_t size = cast<VectorType>(parts[i].getType()).getNumElements() * 2;
       next.push_back(vector::ShuffleOp::create(
           b, loc, parts[i], parts[i + 1],
           llvm::to_vector(llvm::seq<int64_t>(0, size))));
@@ -109,21 +135,26 @@ static Value concatenate(OpBuilder &b, Location loc, SmallVector<Value> parts) {
   return parts.front();
 }
 
-Value GPULowering::loadWhole(Value pointer, VectorType type) {
+Value GPULowering::loadWhole(Value pointer, VectorType type,
+                             const Buffer &buffer) {
   if (isPacked(type))
-    return unpackBytes(b, loc, loadWhole(pointer, packedBytes(type)));
+    return unpackBytes(b, loc, loadWhole(pointer, packedBytes(type), buffer));
   Type element = type.getElementType();
-  int64_t size = std::min(accessElements(element), type.getNumElements());
+  bool isStreamed = buffer.isStreamed;
+  int64_t size =
+      std::min(accessElements(buffer, element), type.getNumElements());
   unsigned bytes = size * bytesOf(element);
   if (size == type.getNumElements())
-    return LLVM::LoadOp::create(b, loc, type, pointer, bytes);
+    return LLVM::LoadOp::create(b, loc, type, pointer, bytes,
+                                /*isVolatile=*/false, isStreamed);
   SmallVector<Value> parts;
   for (int64_t first = 0; first < type.getNumElements(); first += size) {
     Value address = LLVM::GEPOp::create(
         b, loc, pointer.getType(), element, pointer,
         ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)});
     Type part = size == 1 ? element : Type(VectorType::get({size}, element));
-    parts.push_back(LLVM::LoadOp::create(b, loc, part, address, bytes));
+    parts.push_back(LLVM::LoadOp::create(b, loc, part, address, bytes,
+                                         /*isVolatile=*/false, isStreamed));
   }
   if (size == 1)
     return vector::FromElementsOp::create(b, loc, type, parts);
@@ -134,8 +165,7 @@ Value GPULowering::loadWhole(Value pointer, VectorType type) {
 Value GPULowering::loadElements(Value operand, const Chunk &chunk,
                                 VectorType type) {
   Value pointer = chunkPointer(operand, chunk);
-  Value count =
-      arith::SubIOp::create(b, loc, columns, toI64(chunk.column));
+  Value count = arith::SubIOp::create(b, loc, columns, toI64(chunk.column));
   bool packed = isPacked(type);
   if (packed) {
     count = arith::ShRUIOp::create(b, loc, count, i64(1));
@@ -165,7 +195,7 @@ Value GPULowering::loadNeighbours(const Buffer &buffer, Value base,
     return vector::BroadcastOp::create(b, loc, type, element);
   }
   if (buffer.reach != Reach::Gather)
-    return loadWhole(chunkElement(buffer, base, linear), type);
+    return loadWhole(chunkElement(buffer, base, linear), type, buffer);
   SmallVector<Value> elements;
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
     Value step = arith::ConstantOp::create(
@@ -227,15 +257,18 @@ Value GPULowering::emitLoadOfRow(LoadOp op, const Chunk &chunk) {
   Reach reach = bufferOf(op.getSource()).reach;
   if (reach == Reach::Uniform || reach == Reach::Gather)
     return loadApart(op, chunk);
+  if (isCovered(op.getSource(), type))
+    return loadCovered(op, chunk);
   Value pointer = chunkPointer(op.getSource(), chunk);
+  const Buffer &buffer = bufferOf(op.getSource());
   if (!chunk.mask)
-    return loadWhole(pointer, type);
+    return loadWhole(pointer, type, buffer);
   // All or nothing where the row ends at the end of a chunk.
   Value whole = isWhole(chunk);
   auto first = scf::IfOp::create(b, loc, TypeRange{type}, whole, true, true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(first.thenBlock());
-  scf::YieldOp::create(b, loc, loadWhole(pointer, type));
+  scf::YieldOp::create(b, loc, loadWhole(pointer, type, buffer));
   b.setInsertionPointToStart(first.elseBlock());
   if (!plan.hasPartialChunk()) {
     Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
@@ -257,12 +290,14 @@ Value GPULowering::emitLoadOfRow(LoadOp op, const Chunk &chunk) {
 // Stores
 //===----------------------------------------------------------------------===//
 
-void GPULowering::storeWhole(Value value, Value pointer) {
+void GPULowering::storeWhole(Value value, Value pointer,
+                             const Buffer &buffer) {
   if (isPacked(value.getType()))
     value = packBytes(b, loc, value);
   auto type = cast<VectorType>(value.getType());
   Type element = type.getElementType();
-  int64_t size = std::min(accessElements(element), type.getNumElements());
+  int64_t size =
+      std::min(accessElements(buffer, element), type.getNumElements());
   unsigned bytes = size * bytesOf(element);
   if (size == type.getNumElements()) {
     LLVM::StoreOp::create(b, loc, value, pointer, bytes);
@@ -298,11 +333,10 @@ void GPULowering::storeElements(Value value, Value pointer,
     auto condition = scf::IfOp::create(b, loc, isColumn, /*withElse=*/false);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(condition.thenBlock());
-    Value part =
-        vector::ExtractOp::create(b, loc, value, ArrayRef<int64_t>{i});
-    Value address = LLVM::GEPOp::create(
-        b, loc, pointer.getType(), element, pointer,
-        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value part = vector::ExtractOp::create(b, loc, value, ArrayRef<int64_t>{i});
+    Value address =
+        LLVM::GEPOp::create(b, loc, pointer.getType(), element, pointer,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
     LLVM::StoreOp::create(b, loc, part, address, bytesOf(element));
   }
 }
@@ -312,7 +346,7 @@ void GPULowering::storeNeighbours(Value value, const Buffer &buffer, Value base,
   bool isWhole =
       buffer.reach == Reach::Linear || buffer.reach == Reach::Piecewise;
   if (isWhole && every == 1) {
-    storeWhole(value, chunkElement(buffer, base, linear));
+    storeWhole(value, chunkElement(buffer, base, linear), buffer);
     return;
   }
   int64_t size = cast<VectorType>(value.getType()).getNumElements();
@@ -321,8 +355,8 @@ void GPULowering::storeNeighbours(Value value, const Buffer &buffer, Value base,
     Value at = arith::AddIOp::create(b, loc, linear, i64(i));
     if (every > 1) {
       Value rest = arith::RemUIOp::create(b, loc, at, i64(every));
-      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                            rest, i64(0));
+      Value isFirst =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rest, i64(0));
       auto condition = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
       b.setInsertionPointToStart(condition.thenBlock());
     }
@@ -371,15 +405,14 @@ void GPULowering::storeGroups(StoreOp op, Value value, const Chunk &chunk) {
     Value isStored;
     if (static_cast<int64_t>(op.getGroup()) > size) {
       Value rest = arith::RemUIOp::create(b, loc, column, i32(op.getGroup()));
-      isStored = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rest,
-                                       i32(0));
+      isStored =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rest, i32(0));
     }
     if (chunk.mask) {
       Value isColumn =
           vector::ExtractOp::create(b, loc, chunk.mask, ArrayRef<int64_t>{i});
-      isStored = isStored
-                     ? arith::AndIOp::create(b, loc, isStored, isColumn)
-                     : isColumn;
+      isStored = isStored ? arith::AndIOp::create(b, loc, isStored, isColumn)
+                          : isColumn;
     }
     OpBuilder::InsertionGuard guard(b);
     if (isStored) {
@@ -405,7 +438,12 @@ void GPULowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
     storeGroups(op, value, chunk);
     return;
   }
-  bool isApart = bufferOf(op.getDestination()).reach == Reach::Gather;
+  if (const Stage *place = stageOf(op)) {
+    stage(op, *place, value, chunk);
+    return;
+  }
+  const Buffer &buffer = bufferOf(op.getDestination());
+  bool isApart = buffer.reach == Reach::Gather;
   Value pointer = isApart ? Value() : chunkPointer(op.getDestination(), chunk);
   OpBuilder::InsertionGuard guard(b);
   if (isRow) {
@@ -417,13 +455,13 @@ void GPULowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
     return;
   }
   if (!chunk.mask) {
-    storeWhole(value, pointer);
+    storeWhole(value, pointer, buffer);
     return;
   }
   bool partial = plan.hasPartialChunk();
   auto condition = scf::IfOp::create(b, loc, isWhole(chunk), partial);
   b.setInsertionPointToStart(condition.thenBlock());
-  storeWhole(value, pointer);
+  storeWhole(value, pointer, buffer);
   if (!partial)
     return;
   b.setInsertionPointToStart(condition.elseBlock());
@@ -431,8 +469,8 @@ void GPULowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
 }
 
 void GPULowering::emitStoreRow(Value value, const Buffer &buffer) {
-  Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                        thread, index(0));
+  Value isFirst =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, thread, index(0));
   if (isRow)
     isFirst = arith::AndIOp::create(b, loc, isFirst, isRow);
   auto condition = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
@@ -506,11 +544,10 @@ Value GPULowering::keepPacked(Value value) {
       ArrayAttr());
   SmallVector<Value> results;
   for (int64_t i = 0; i < words; ++i)
-    results.push_back(words == 1
-                          ? barrier.getResult(0)
-                          : LLVM::ExtractValueOp::create(
-                                b, loc, barrier.getResult(0), i)
-                                .getResult());
+    results.push_back(words == 1 ? barrier.getResult(0)
+                                 : LLVM::ExtractValueOp::create(
+                                       b, loc, barrier.getResult(0), i)
+                                       .getResult());
   Value joined = vector::FromElementsOp::create(b, loc, wordsType, results);
   return vector::BitCastOp::create(b, loc, type, joined);
 }
@@ -522,8 +559,7 @@ void GPULowering::emitHold(HoldOp op, Value value, const Chunk &chunk) {
   }
   auto type = cast<VectorType>(value.getType());
   int64_t bytes = type.getNumElements() * bytesOf(type.getElementType());
-  LLVM::StoreOp::create(b, loc, value,
-                        sharedAddress(op.getSlot(), chunk, type),
+  LLVM::StoreOp::create(b, loc, value, sharedAddress(op.getSlot(), chunk, type),
                         std::min<int64_t>(16, bytes));
 }
 

@@ -57,13 +57,10 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
     bool isScalar = param.kind == KernelParam::Scalar && !operand.isIndex();
     bool isPointer = param.kind == KernelParam::Pointer ||
                      param.kind == KernelParam::Workspace;
-    types.push_back(isPointer  ? Type(pointer)
-                    : isScalar ? operand
-                               : i64Type);
+    types.push_back(isPointer ? Type(pointer) : isScalar ? operand : i64Type);
   }
   b.setInsertionPointToEnd(module.getBody());
-  function = gpu::GPUFuncOp::create(b, loc, name,
-                                    b.getFunctionType(types, {}));
+  function = gpu::GPUFuncOp::create(b, loc, name, b.getFunctionType(types, {}));
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({static_cast<int32_t>(block()), 1, 1}));
@@ -88,6 +85,7 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   });
   if (failed(checkPacked()))
     return failure();
+  findStreams();
   tid = gpu::ThreadIdOp::create(b, loc, gpu::Dimension::x);
   cta = gpu::BlockIdOp::create(b, loc, gpu::Dimension::x);
   if (failed(lowerWork(enter())))
@@ -105,19 +103,19 @@ Value GPULowering::enter() {
   if (plan.schedule.rowsPerCta > 1) {
     thread = arith::RemUIOp::create(b, loc, tid, index(threads()));
     group = arith::DivUIOp::create(b, loc, tid, index(threads()));
-    Value first = arith::MulIOp::create(b, loc, cta,
-                                        index(plan.schedule.rowsPerCta));
+    Value first =
+        arith::MulIOp::create(b, loc, cta, index(plan.schedule.rowsPerCta));
     currentRow = arith::AddIOp::create(b, loc, first, group);
     // Groups without a row compute the last one again and store nothing: all
     // threads reach every barrier and shuffle.
     Value bound = arith::IndexCastOp::create(b, loc, b.getIndexType(), rows);
-    isRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                  currentRow, bound);
+    isRow = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, currentRow,
+                                  bound);
     Value last = arith::SubIOp::create(b, loc, bound, index(1));
     currentRow = arith::MinUIOp::create(b, loc, currentRow, last);
   }
-  firstColumn = toI64(
-      arith::MulIOp::create(b, loc, thread, index(plan.chunkSize())));
+  firstColumn =
+      toI64(arith::MulIOp::create(b, loc, thread, index(plan.chunkSize())));
   return currentRow;
 }
 
@@ -137,10 +135,9 @@ Chunk GPULowering::constantChunk(int64_t iteration, int64_t block) {
   Chunk chunk;
   chunk.constantColumn = plan.column(iteration, block, 0);
   chunk.number = iteration * plan.blocks() + block;
-  Value column = arith::AddIOp::create(b, loc, firstColumn,
-                                       i64(chunk.constantColumn));
-  chunk.column =
-      arith::IndexCastOp::create(b, loc, b.getIndexType(), column);
+  Value column =
+      arith::AddIOp::create(b, loc, firstColumn, i64(chunk.constantColumn));
+  chunk.column = arith::IndexCastOp::create(b, loc, b.getIndexType(), column);
   if (!plan.isFull(iteration, block))
     maskChunk(chunk);
   return chunk;
@@ -152,8 +149,7 @@ Chunk GPULowering::dynamicChunk(Value base, int64_t block, bool masked) {
       arith::AddIOp::create(b, loc, base, i64(block * plan.stepSize()));
   Value column =
       arith::AddIOp::create(b, loc, firstColumn, chunk.dynamicColumn);
-  chunk.column =
-      arith::IndexCastOp::create(b, loc, b.getIndexType(), column);
+  chunk.column = arith::IndexCastOp::create(b, loc, b.getIndexType(), column);
   if (masked)
     maskChunk(chunk);
   return chunk;
@@ -173,8 +169,8 @@ GPULowering::reduceChunk(PhaseOp phase, const Chunk &chunk) {
     }
     // All or nothing: the leaf of a whole chunk, or the identity. Cheaper than
     // a mask on every element, above all where elements are counted.
-    ReduceState leaf = emitter.withCount(
-        emitter.leaves(value, Value(), plan.leaf));
+    ReduceState leaf =
+        emitter.withCount(emitter.leaves(value, Value(), plan.leaf));
     ReduceState none = emitter.identity(0);
     Value isColumn =
         vector::ExtractOp::create(b, loc, chunk.mask, ArrayRef<int64_t>{0});
@@ -193,7 +189,8 @@ LogicalResult GPULowering::lowerPhase(PhaseOp phase) {
   return isUnrolled() ? lowerUnrolled(phase) : lowerRolled(phase);
 }
 
-template <typename... Ts> SmallVector<Counts> GPULowering::casesAt(Ts... at) {
+template <typename... Ts>
+SmallVector<Counts> GPULowering::casesAt(Ts... at) {
   SmallVector<Counts> cases;
   if (plan.isDynamic())
     return cases;
@@ -236,9 +233,8 @@ LogicalResult GPULowering::lowerUnrolled(PhaseOp phase) {
       continue;
     }
     for (auto [i, partial] : llvm::enumerate(phase.getPartials()))
-      blocks[block][i] =
-          emitterOf(partial).combine(blocks[block][i], (*leaves)[i],
-                                     casesAt(iteration, block));
+      blocks[block][i] = emitterOf(partial).combine(
+          blocks[block][i], (*leaves)[i], casesAt(iteration, block));
   }
   combineBlocks(phase, blocks);
   return success();
@@ -267,8 +263,8 @@ LogicalResult GPULowering::lowerRolled(PhaseOp phase) {
     return blocks;
   };
   /// Combines one chunk into each block of lanes.
-  auto step = [&](Value base, bool masked, ValueRange values)
-      -> FailureOr<SmallVector<Value>> {
+  auto step = [&](Value base, bool masked,
+                  ValueRange values) -> FailureOr<SmallVector<Value>> {
     auto blocks = unpack(values);
     SmallVector<Value> next;
     for (int64_t block = 0; block < numBlocks; ++block) {
@@ -283,8 +279,8 @@ LogicalResult GPULowering::lowerRolled(PhaseOp phase) {
       if (failed(leaves))
         return failure();
       for (auto [i, emitter] : llvm::enumerate(emitters))
-        appendParts(next, emitter.withCount(emitter.combine(
-                              blocks[block][i], (*leaves)[i])));
+        appendParts(next, emitter.withCount(
+                              emitter.combine(blocks[block][i], (*leaves)[i])));
     }
     return next;
   };

@@ -56,7 +56,12 @@ void forEachProgram(int64_t columns, Fn fn) {
           facts.phases = phases;
           for (int64_t state : {0, 4, 60, 500}) {
             facts.stateBytes = state;
-            fn(facts);
+            // Bound by memory, by several streams of it, by arithmetic.
+            for (auto [bytes, work] : {std::pair(3, 0), {16, 0}, {4, 100}}) {
+              facts.columnBytes = bytes;
+              facts.work = work;
+              fn(facts);
+            }
           }
         }
 }
@@ -116,9 +121,10 @@ TEST(ChooseSchedule, Ladder) {
   facts.leaf = 8;
   facts.heldBytes = 2;
   facts.phases = 2;
+  facts.columnBytes = 4;
   facts.columns = 128; // many rows per CTA
   EXPECT_EQ(chooseSchedule(facts, limits).threads, 8);
-  EXPECT_EQ(chooseSchedule(facts, limits).rowsPerCta, 16);
+  EXPECT_EQ(chooseSchedule(facts, limits).rowsPerCta, 8);
   facts.columns = 384; // 48 leaves are 3 for each of 16 threads
   EXPECT_EQ(chooseSchedule(facts, limits).threads, 16);
   facts.columns = 4096; // 4 accesses per thread
@@ -127,6 +133,26 @@ TEST(ChooseSchedule, Ladder) {
   EXPECT_EQ(chooseSchedule(facts, limits).residency, Residency::Registers);
   facts.columns = 1048576;
   EXPECT_EQ(chooseSchedule(facts, limits).residency, Residency::Stream);
+}
+
+// 4096 columns of 16 bits.
+TEST(ChooseSchedule, ThreadsFollowWhatTakesTheTime) {
+  TargetLimits limits = limitsOf(*findGPUTarget("sm_90"));
+  ProgramFacts facts;
+  facts.leaf = 8;
+  facts.heldBytes = 2;
+  facts.phases = 2;
+  facts.columns = 4096;
+  facts.columnBytes = 8; // two inputs and two outputs: one access of each
+  EXPECT_EQ(chooseSchedule(facts, limits).threads, 512);
+  facts.columns = 5120; // of which 512 threads would leave many idle
+  EXPECT_EQ(chooseSchedule(facts, limits).threads, 128);
+  facts.columns = 4096;
+  facts.columnBytes = 4;
+  facts.work = 25; // as many leaves per thread as stay in registers
+  EXPECT_EQ(chooseSchedule(facts, limits).threads, 64);
+  facts.group = 128; // neighbours that meet are in a few threads
+  EXPECT_EQ(chooseSchedule(facts, limits).threads, 128);
 }
 
 TEST(LeafFor, IsSixteenBytes) {

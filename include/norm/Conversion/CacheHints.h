@@ -1,0 +1,26 @@
+//===- CacheHints.h - What kernels say about their loads --------*- C++ -*-===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel marks the loads of what it needs for one row only as `nontemporal`.
+// What becomes of that is the target's affair: see the pass `norm-hint-caches`.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef NORM_CONVERSION_CACHEHINTS_H
+#define NORM_CONVERSION_CACHEHINTS_H
+
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::norm {
+
+/// An i64 on a kernel: the bytes that one CTA reads and writes of operands with
+/// both rows and columns. For dynamic columns those of a row of 4096.
+constexpr llvm::StringLiteral kCtaBytesAttr = "norm_tile.cta_bytes";
+
+} // namespace mlir::norm
+
+#endif // NORM_CONVERSION_CACHEHINTS_H
