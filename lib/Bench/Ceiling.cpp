@@ -67,29 +67,27 @@ DeviceWork inTurns(std::vector<DeviceWork> works) {
   };
 }
 
+Argument streamsArgument(const char *name, ArgumentRole role,
+                         unsigned streams) {
+  Argument argument;
+  argument.name = name;
+  argument.role = role;
+  argument.dtype = DType::I32;
+  argument.shape = {int64_t(streams), kDynamic};
+  argument.strides = {kDynamic, 1};
+  argument.alignment = 16;
+  return argument;
+}
+
 /// `rows` are 4-byte words of a stream, of which a CTA has a few.
 Manifest copyManifest(const CopyShape &shape, const Device &device) {
   Manifest manifest;
   manifest.norm = "norm-bench";
   manifest.entry = "norm_bench_copy";
   manifest.target = device.target();
-  int64_t reads = shape.mix.reads, writes = shape.mix.writes;
-  manifest.arguments = {{"source",
-                         ArgumentRole::Input,
-                         DType::I32,
-                         {reads, kDynamic},
-                         {kDynamic, 1},
-                         16,
-                         {},
-                         {}},
-                        {"target",
-                         ArgumentRole::Output,
-                         DType::I32,
-                         {writes, kDynamic},
-                         {kDynamic, 1},
-                         16,
-                         {},
-                         {}}};
+  manifest.arguments = {
+      streamsArgument("source", ArgumentRole::Input, shape.mix.reads),
+      streamsArgument("target", ArgumentRole::Output, shape.mix.writes)};
   norm::Kernel kernel;
   kernel.program = "copy";
   kernel.reads = {0};

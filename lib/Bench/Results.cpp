@@ -153,8 +153,11 @@ ClockReading bench::readClocks(const Device &device) {
 
 bool Report::passed() const {
   return llvm::all_of(results, [](const Result &result) {
-    return result.status == Result::Status::Ok ||
-           result.status == Result::Status::Skipped;
+    bool isGood = result.status == Result::Status::Ok ||
+                  result.status == Result::Status::Skipped;
+    return isGood && llvm::all_of(result.peers, [](const Peer &peer) {
+             return peer.problem.empty();
+           });
   });
 }
 

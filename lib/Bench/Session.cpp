@@ -164,35 +164,47 @@ llvm::Error CellRun::addKernels(std::vector<std::vector<DeviceWork>> &works) {
   for (const ForeignKernel &kernel : session.options.kernels) {
     Peer &peer = result.peers.emplace_back();
     peer.name = kernel.name();
-    llvm::Expected<std::unique_ptr<Executable>> loaded =
-        kernel.load(session.device, compiled->manifest());
-    if (!loaded)
-      return loaded.takeError();
-    std::shared_ptr<Executable> executable = std::move(*loaded);
-    if (llvm::Error error = sets->poisonResults())
-      return error;
     std::vector<DeviceWork> calls;
-    for (unsigned set = 0; set < sets->count(); ++set) {
-      llvm::Expected<std::unique_ptr<PreparedLaunch>> prepared =
-          executable->prepare(sets->arguments(set));
-      if (!prepared)
-        return prepared.takeError();
-      std::shared_ptr<PreparedLaunch> launch = std::move(*prepared);
-      // The code must outlive the launches.
-      calls.push_back([launch, executable] { return launch->run(); });
+    if (llvm::Error error = addKernel(kernel, peer, calls)) {
+      peer.problem = llvm::toString(std::move(error));
+      // One that has broken the device ends everything.
+      if (llvm::Error broken = session.device.synchronize())
+        return broken;
     }
-    if (llvm::Error error = calls.back()())
-      return error;
-    if (llvm::Error error = session.device.synchronize())
-      return error;
-    Result::Status status = Result::Status::Ok;
-    double ulps = 0;
-    if (llvm::Error error = check("", status, peer.problem, ulps))
-      return error;
-    if (status == Result::Status::Ok)
+    if (peer.problem.empty())
       works.push_back(std::move(calls));
-    else
-      peer.problem = "wrong: " + peer.problem;
   }
+  return llvm::Error::success();
+}
+
+llvm::Error CellRun::addKernel(const ForeignKernel &kernel, Peer &peer,
+                               std::vector<DeviceWork> &calls) {
+  llvm::Expected<std::unique_ptr<Executable>> loaded =
+      kernel.load(session.device, compiled->manifest());
+  if (!loaded)
+    return loaded.takeError();
+  std::shared_ptr<Executable> executable = std::move(*loaded);
+  if (llvm::Error error = sets->poisonResults())
+    return error;
+  for (unsigned set = 0; set < sets->count(); ++set) {
+    llvm::Expected<std::unique_ptr<PreparedLaunch>> prepared =
+        executable->prepare(sets->arguments(set));
+    if (!prepared)
+      return prepared.takeError();
+    std::shared_ptr<PreparedLaunch> launch = std::move(*prepared);
+    // The code must outlive the launches.
+    calls.push_back([launch, executable] { return launch->run(); });
+  }
+  if (llvm::Error error = calls.back()())
+    return error;
+  if (llvm::Error error = session.device.synchronize())
+    return error;
+  Result::Status status = Result::Status::Ok;
+  double ulps = 0;
+  std::string message;
+  if (llvm::Error error = check("", status, message, ulps))
+    return error;
+  if (status != Result::Status::Ok)
+    peer.problem = "wrong: " + message;
   return llvm::Error::success();
 }

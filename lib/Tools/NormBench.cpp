@@ -324,6 +324,6 @@ int tools::normBenchMain(int argc, char **argv) {
     return fail(std::move(error));
   if (main.passed())
     return ExitSuccess;
-  llvm::errs() << "norm-bench: error: a cell is wrong or failed\n";
+  llvm::errs() << "norm-bench: error: a cell, or what it is compared with, is wrong or failed\n";
   return ExitCheckFailed;
 }

@@ -90,6 +90,7 @@ struct Report {
   std::string schedule; ///< fields that were set
   std::vector<Result> results;
 
+  /// Whether nothing is wrong or failed, no kernel compared with either.
   bool passed() const;
 };
 

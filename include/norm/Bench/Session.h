@@ -102,14 +102,17 @@ public:
   /// `count` pieces of work, of `works` in turns, as one.
   llvm::Expected<DeviceWork> repeat(std::vector<DeviceWork> works,
                                     unsigned count);
-  /// Loads and checks the kernels to compare with; `works` gets one piece for
-  /// each that is right, and the result a peer for each.
+  /// Loads and checks the kernels to compare with; `works` gets the calls of
+  /// each that is right, by set, and the result a peer for each. An error only
+  /// if the device doesn't work any more.
   llvm::Error addKernels(std::vector<std::vector<DeviceWork>> &works);
 
   const BenchProgram &program() const { return *compiled; }
   const CallSets &calls() const { return *sets; }
 
 private:
+  llvm::Error addKernel(const ForeignKernel &kernel, Peer &peer,
+                        std::vector<DeviceWork> &calls);
   llvm::Error check(llvm::StringRef what, Result::Status &status,
                     std::string &message, double &ulps);
 

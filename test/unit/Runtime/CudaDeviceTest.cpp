@@ -511,6 +511,80 @@ TEST_F(CudaDeviceTest, TimesLaunches) {
   EXPECT_EQ(fake->launches.size(), 42u);
 }
 
+TEST_F(CudaDeviceTest, WorksTakeTurns) {
+  open();
+  std::string order;
+  std::vector<DeviceWork> works;
+  for (char letter : {'a', 'b', 'c'})
+    works.push_back([&order, letter] {
+      order += letter;
+      return llvm::Error::success();
+    });
+  TurnOptions options;
+  options.warmups = 1;
+  options.launches = 5;
+  auto timings = device->timeInTurns(works, options);
+  ASSERT_TRUE(bool(timings)) << llvm::toString(timings.takeError());
+  ASSERT_EQ(timings->size(), 3u);
+  for (const Timing &timing : *timings)
+    EXPECT_EQ(timing.milliseconds, std::vector<double>(5, 0.5));
+  // A warm-up; before each batch the last, which keeps the device busy.
+  EXPECT_EQ(order, "abc" "cabcabcabc" "cabcabc");
+  works[1] = [] { return llvm::createStringError("it broke"); };
+  auto failed = device->timeInTurns(works, options);
+  ASSERT_FALSE(bool(failed));
+  EXPECT_EQ(llvm::toString(failed.takeError()), "it broke");
+}
+
+TEST_F(CudaDeviceTest, RecordsAGraph) {
+  open();
+  auto executable = device->load(kImage, cudaManifest());
+  ASSERT_TRUE(bool(executable)) << llvm::toString(executable.takeError());
+  auto x = device->allocate(1024), y = device->allocate(1024);
+  ASSERT_TRUE(x && y);
+  auto prepared =
+      (*executable)
+          ->prepare(
+              {BoundArgument::contiguous(DType::F32, (*x)->address(), {9, 8}),
+               BoundArgument::contiguous(DType::F32, (*y)->address(), {9, 8})});
+  ASSERT_TRUE(bool(prepared)) << llvm::toString(prepared.takeError());
+  unsigned runs = 0;
+  auto twice = [&]() -> llvm::Error {
+    ++runs;
+    if (llvm::Error error = (*prepared)->run())
+      return error;
+    return (*prepared)->run();
+  };
+  {
+    auto recorded = device->record(twice);
+    ASSERT_TRUE(bool(recorded)) << llvm::toString(recorded.takeError());
+    EXPECT_EQ(fake->launches.size(), 0u);
+    EXPECT_EQ(fake->captured.size(), 2u);
+    for (int i = 0; i < 3; ++i)
+      ASSERT_FALSE(bool((*recorded)()));
+    EXPECT_EQ(fake->launches.size(), 6u);
+    EXPECT_EQ(runs, 1u);
+    EXPECT_EQ(fake->graphExecs, 1);
+  }
+  EXPECT_EQ(fake->graphs, 0);
+  EXPECT_EQ(fake->graphExecs, 0);
+  // Work that fails ends the capture.
+  auto failed = device->record([] { return llvm::createStringError("no"); });
+  ASSERT_FALSE(bool(failed));
+  EXPECT_EQ(llvm::toString(failed.takeError()), "no");
+  EXPECT_FALSE(fake->isCapturing);
+  EXPECT_EQ(fake->graphs, 0);
+}
+
+TEST_F(CudaDeviceTest, GraphsNeedADriverThatHasThem) {
+  use(NORM_FAKE_CUDA_OLD);
+  open();
+  auto recorded = device->record([] { return llvm::Error::success(); });
+  ASSERT_FALSE(bool(recorded));
+  EXPECT_EQ(llvm::toString(recorded.takeError()),
+            "expects a driver with graphs (CUDA 11.4) but got 13000");
+}
+
 TEST_F(CudaDeviceTest, BudgetEndsTiming) {
   open();
   auto executable = device->load(kImage, cudaManifest());

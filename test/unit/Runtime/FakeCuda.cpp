@@ -40,6 +40,10 @@ int record(FakeLaunch launch, void **params) {
   }
   if (state.launchStatus)
     return state.launchStatus;
+  if (state.isCapturing) {
+    state.captured.push_back(launch);
+    return 0;
+  }
   state.launches.push_back(launch);
   state.launchContexts.push_back(state.current);
   if (state.onLaunch)
@@ -318,4 +322,50 @@ int cuLaunchKernelEx(const FakeConfig *config, void *function, void **params,
 }
 #endif
 
+#ifndef NORM_FAKE_CUDA_OLD
+int cuDeviceGetPCIBusId(char *text, int bytes, int device) {
+  if (device != 40 || bytes < 13)
+    return kInvalidValue;
+  std::strcpy(text, "0000:17:00.0");
+  return 0;
+}
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+  if (stream != &state.streams || mode != 1 || state.isCapturing)
+    return kInvalidValue;
+  state.isCapturing = true;
+  state.captured.clear();
+  return needContext();
+}
+int cuStreamEndCapture(void *stream, void **graph) {
+  if (stream != &state.streams || !state.isCapturing)
+    return kInvalidValue;
+  state.isCapturing = false;
+  ++state.graphs;
+  *graph = &state.graphs;
+  return needContext();
+}
+int cuGraphInstantiateWithFlags(void **executable, void *graph,
+                                unsigned long long flags) {
+  if (graph != &state.graphs || flags != 0)
+    return kInvalidValue;
+  ++state.graphExecs;
+  *executable = &state.graphExecs;
+  return needContext();
+}
+int cuGraphLaunch(void *executable, void *stream) {
+  if (executable != &state.graphExecs || stream != &state.streams)
+    return kInvalidValue;
+  state.launches.insert(state.launches.end(), state.captured.begin(),
+                        state.captured.end());
+  return needContext();
+}
+int cuGraphDestroy(void *) {
+  --state.graphs;
+  return 0;
+}
+int cuGraphExecDestroy(void *) {
+  --state.graphExecs;
+  return 0;
+}
+#endif
 } // extern "C"

@@ -57,6 +57,9 @@ struct FakeCuda {
   std::vector<void *> launchContexts;   ///< current at each launch
   std::string image;
   int memory = 0, modules = 0, streams = 0, events = 0, contexts = 0;
+  int graphs = 0, graphExecs = 0;
+  bool isCapturing = false;
+  std::vector<FakeLaunch> captured; ///< by the last capture
 };
 
 } // namespace norm::test
