@@ -18,7 +18,7 @@ namespace {
 /// The field of a schedule that asks for programmatic dependent launch.
 constexpr llvm::StringLiteral kDependentLaunch = "pdl = true";
 /// Norms between products in one graph, at least and at most.
-constexpr unsigned kLeastProducts = 8, kMostProducts = 32;
+constexpr unsigned kLeastProducts = 16, kMostProducts = 32;
 /// Weights that products go through before they come back to the first, in
 /// sizes of the cache.
 constexpr uint64_t kRotationFactor = 3;
