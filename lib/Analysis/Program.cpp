@@ -733,6 +733,7 @@ static_assert(static_cast<int>(Residency::Registers) ==
   schedule.vector = attr.getVector();
   schedule.maxRegisters = attr.getMaxRegisters();
   schedule.split = attr.getSplit();
+  schedule.pdl = attr.getPdl();
   return schedule;
 }
 
@@ -741,5 +742,5 @@ ScheduleAttr mlir::norm::toAttribute(MLIRContext *context,
   return ScheduleAttr::get(
       context, schedule.threads, schedule.rowsPerCta,
       static_cast<Residency>(schedule.residency), schedule.prefetch,
-      schedule.vector, schedule.maxRegisters, schedule.split);
+      schedule.vector, schedule.maxRegisters, schedule.split, schedule.pdl);
 }

@@ -450,6 +450,8 @@ std::string norm::toString(const Schedule &s) {
     text += llvm::formatv(",max_registers={0}", s.maxRegisters).str();
   if (s.split != 1)
     text += llvm::formatv(",split={0}", s.split).str();
+  if (!s.pdl)
+    text += ",pdl=false";
   return text;
 }
 
@@ -474,11 +476,11 @@ static llvm::Error setField(Schedule &schedule, llvm::StringRef key,
     schedule.residency = *residency;
     return llvm::Error::success();
   }
-  if (key == "prefetch") {
+  if (key == "prefetch" || key == "pdl") {
     if (value != "true" && value != "false")
-      return makeError("expects 'prefetch' to be true or false but got '{0}'",
+      return makeError("expects '{0}' to be true or false but got '{1}'", key,
                        value);
-    schedule.prefetch = value == "true";
+    (key == "pdl" ? schedule.pdl : schedule.prefetch) = value == "true";
     return llvm::Error::success();
   }
   int64_t *field = llvm::StringSwitch<int64_t *>(key)
@@ -490,9 +492,8 @@ static llvm::Error setField(Schedule &schedule, llvm::StringRef key,
                        .Default(nullptr);
   if (!field)
     return makeError("expects a field of the schedule (threads, rows_per_cta, "
-                     "residency, prefetch, vector, max_registers, split) but "
-                     "got "
-                     "'{0}'",
+                     "residency, prefetch, vector, max_registers, split, pdl) "
+                     "but got '{0}'",
                      key);
   if (value.getAsInteger(10, *field))
     return makeError("expects '{0}' to be a number but got '{1}'", key, value);

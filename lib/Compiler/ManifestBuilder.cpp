@@ -13,6 +13,7 @@
 #include "norm/Analysis/TilePlan.h"
 #include "norm/Dialect/Norm/IR/Norm.h"
 #include "norm/Dialect/NormTile/IR/NormTile.h"
+#include "norm/Support/Targets.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -443,6 +444,9 @@ LogicalResult ManifestBuilder::addKernel(LaunchOp launch) {
   kernel.schedule = printAttribute(launch.getSchedule());
   addBuffers(launch, kernel);
 
+  const ::norm::GPUTarget *gpu = ::norm::findGPUTarget(manifest.target);
+  variant.waits = gpu && gpu->hasDependentLaunch() && variant.split == 1 &&
+                  launch.getSchedule().getPdl();
   mlir::norm_tile::SpaceAttr space = launch.getSpace();
   mlir::norm::OrderAttr order = launch.getOrder();
   auto numbers = llvm::to_vector(llvm::seq<unsigned>(0, space.getNumDims()));

@@ -93,6 +93,9 @@ void mlir::norm::buildNVVMPipeline(OpPassManager &pm,
   NormHintCachesPassOptions caches;
   caches.target = options.target;
   kernels.addPass(createNormHintCachesPass(caches));
+  NormWaitForGridsPassOptions grids;
+  grids.target = options.target;
+  kernels.addPass(createNormWaitForGridsPass(grids));
 }
 
 void mlir::norm::buildPTXPipeline(OpPassManager &pm,

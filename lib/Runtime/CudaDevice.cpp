@@ -164,7 +164,7 @@ llvm::Error CudaQueue::launch(const Variant &variant, Function function,
                                     shared, stream, params, nullptr),
                     "cuLaunchKernel of '" + variant.symbol + "'");
   }
-  LaunchAttribute attributes[2];
+  LaunchAttribute attributes[3];
   std::memset(attributes, 0, sizeof(attributes));
   unsigned count = 0;
   if (variant.cluster > 1) {
@@ -174,6 +174,9 @@ llvm::Error CudaQueue::launch(const Variant &variant, Function function,
   if (isCooperative) {
     attributes[count].id = kLaunchCooperative;
     attributes[count++].value.cooperative = 1;
+  } else if (variant.waits) {
+    attributes[count].id = kLaunchProgrammaticSerialization;
+    attributes[count++].value.programmaticSerialization = 1;
   }
   LaunchConfig config = {grid,          1,      1,
                          variant.block, 1,      1,

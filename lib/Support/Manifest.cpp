@@ -507,6 +507,8 @@ json::Object toObject(const Kernel &kernel) {
                       {"reads", toArray(kernel.reads)},
                       {"writes", toArray(kernel.writes)},
                       {"rows", toObject(kernel.rows)},
+  if (variant.waits)
+    object["waits"] = true;
                       {"columns", toObject(kernel.columns)},
                       {"params", toObjects<Param>(kernel.params)},
                       {"variants", toObjects<Variant>(kernel.variants)}};

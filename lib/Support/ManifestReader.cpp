@@ -323,7 +323,8 @@ llvm::Error read(const Node &node, Variant &out) {
        [&] { return readField(node, "static_shared", out.staticShared); },
        [&] { return readOptional(node, "registers", out.registers); },
        [&] { return readOptional(node, "spill_bytes", out.spillBytes); },
-       [&] { return readOptional(node, "split", out.split); }});
+       [&] { return readOptional(node, "split", out.split); },
+       [&] { return readOptional(node, "waits", out.waits); }});
 }
 
 llvm::Error read(const Node &node, Kernel &out) {

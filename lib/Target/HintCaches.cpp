@@ -21,7 +21,7 @@
 
 #include "norm/Target/Passes.h"
 
-#include "norm/Conversion/CacheHints.h"
+#include "norm/Conversion/KernelHints.h"
 #include "norm/Support/Targets.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -36,6 +36,7 @@ struct Schedule {
   int64_t maxRegisters = 0; ///< cap per thread, 0 for none
   /// Across memory: CTAs that share the rows of one, 0 if chosen at launch.
   int64_t split = 1;
+  bool pdl = true;
 };
 
 /// The order across memory: elements per leaf, and virtual lanes.

@@ -73,6 +73,7 @@ enum JitOption : int {
 enum LaunchAttributeId : int {
   kLaunchCooperative = 2,
   kLaunchClusterDimension = 4,
+  kLaunchProgrammaticSerialization = 6,
 };
 
 /// CUstreamCaptureMode: calls of other threads aren't looked at.
@@ -88,6 +89,7 @@ struct LaunchAttribute {
       unsigned x, y, z;
     } clusterDim;
     int cooperative;
+    int programmaticSerialization;
     uint64_t aligned; // the union holds pointers
   } value;
 };

@@ -170,6 +170,8 @@ struct Kernel {
   std::vector<unsigned> writes;
   BufferDims rows; ///< the units of work, each by one CTA or several
   BufferDims columns;
+  /// Waits by itself for the grids before it, which it may be launched beside.
+  bool waits = false;
   std::vector<Param> params;
   std::vector<Variant> variants;
   /// CTAs, for a kernel that isn't one over rows: it was written by hand, and

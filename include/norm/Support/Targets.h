@@ -41,6 +41,9 @@ struct GPUTarget {
 
   /// Ten times the compute capability: 90 for `sm_90`.
   unsigned capability() const;
+  /// Whether a kernel can wait for the grids before it. Source: target notes of
+  /// `griddepcontrol` in the PTX ISA manual.
+  bool hasDependentLaunch() const { return capability() >= 90; }
 };
 
 /// All GPU targets, by rising compute capability.

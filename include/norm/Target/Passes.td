@@ -87,6 +87,29 @@ def NormHintCachesPass : Pass<"norm-hint-caches"> {
   ];
 }
 
+def NormWaitForGridsPass : Pass<"norm-wait-for-grids"> {
+  let summary = "let kernels start while those before them end";
+  let description = [{
+    Kernels in the LLVM dialect with the attribute `norm_tile.dependent_launch` let
+    the next grid in and wait for those before, where the target has programmatic
+    dependent launch (sm_90 and newer). A launch may then allow it, and may not.
+
+    Example:
+
+    ```mlir
+    llvm.func @sum(...) attributes {norm_tile.dependent_launch, nvvm.kernel} {
+      // inserted:
+      nvvm.griddepcontrol launch_dependents
+      nvvm.griddepcontrol wait
+    ```
+  }];
+  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"",
+           "GPU that the code is for: sm_80 to sm_121">
+  ];
+}
+
 def NormTranslateToPTXPass : Pass<"norm-translate-to-ptx", "::mlir::ModuleOp"> {
   let summary = "replace each gpu.module by a gpu.binary with its PTX";
   let description = [{

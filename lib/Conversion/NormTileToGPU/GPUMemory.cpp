@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPULowering.h"
-#include "norm/Conversion/CacheHints.h"
+#include "norm/Conversion/KernelHints.h"
 #include "norm/Conversion/PackedElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

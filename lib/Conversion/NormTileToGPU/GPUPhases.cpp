@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPULowering.h"
+#include "norm/Conversion/KernelHints.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -64,6 +65,8 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({static_cast<int32_t>(block()), 1, 1}));
+  if (plan.schedule.pdl)
+    function->setAttr(kDependentLaunchAttr, b.getUnitAttr());
   if (int64_t most = mostRegisters())
     function->setAttr("nvvm.maxnreg",
                       b.getI32IntegerAttr(static_cast<int32_t>(most)));

@@ -191,7 +191,7 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t threads, int64_t rowsPerCta,
                                    Residency, bool, int64_t vector,
-                                   int64_t maxRegisters, int64_t split) {
+                                   int64_t maxRegisters, int64_t split, bool pdl) {
   if (threads < 1 || threads > 1024 || !llvm::isPowerOf2_64(threads))
     return emitError()
            << "expects 'threads' to be a power of two from 1 to 1024 but got "

@@ -128,6 +128,9 @@ def Norm_ScheduleAttr : Norm_Attr<"Schedule", "schedule"> {
     `max_registers`: register cap per thread, 0 for none.
     `split`: CTAs that share the rows of one CTA, across memory; 0 where it is
     chosen at launch.
+    `pdl`: the kernel may be launched while what precedes it in its stream still
+    runs, and waits by itself (programmatic dependent launch); of no effect where
+    the target has none, or where CTAs meet.
 
     Example: `#norm.schedule<threads = 128, residency = registers>`
   }];
@@ -138,7 +141,8 @@ def Norm_ScheduleAttr : Norm_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"bool", "true">:$prefetch,
     DefaultValuedParameter<"int64_t", "1">:$vector,
     DefaultValuedParameter<"int64_t", "0">:$max_registers,
-    DefaultValuedParameter<"int64_t", "1">:$split);
+    DefaultValuedParameter<"int64_t", "1">:$split,
+    DefaultValuedParameter<"bool", "true">:$pdl);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

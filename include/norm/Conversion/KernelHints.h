@@ -1,4 +1,4 @@
-//===- CacheHints.h - What kernels say about their loads --------*- C++ -*-===//
+//===- KernelHints.h - What kernels say about themselves ---------*- C++ -*-===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -10,8 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef NORM_CONVERSION_CACHEHINTS_H
-#define NORM_CONVERSION_CACHEHINTS_H
+#ifndef NORM_CONVERSION_KERNELHINTS_H
+#define NORM_CONVERSION_KERNELHINTS_H
 
 #include "llvm/ADT/StringRef.h"
 
@@ -21,6 +21,11 @@ namespace mlir::norm {
 /// both rows and columns. For dynamic columns those of a row of 4096.
 constexpr llvm::StringLiteral kCtaBytesAttr = "norm_tile.cta_bytes";
 
+/// On a kernel: it may be launched while the grids before it run; see the pass
+/// `norm-wait-for-grids`.
+constexpr llvm::StringLiteral kDependentLaunchAttr =
+    "norm_tile.dependent_launch";
+
 } // namespace mlir::norm
 
-#endif // NORM_CONVERSION_CACHEHINTS_H
+#endif // NORM_CONVERSION_KERNELHINTS_H
