@@ -132,6 +132,67 @@ def NormFusePass : Pass<"norm-fuse"> {
   ];
 }
 
+def NormDifferentiatePass : Pass<"norm-differentiate", "::mlir::ModuleOp"> {
+  let summary = "add the backward of a function";
+  let description = [{
+    Reverse mode on programs. Adds, behind a function on tensors that
+    `norm-generalize` writes as programs, a function that computes the gradients
+    of its arguments:
+
+        (inputs of the function that are needed, in order;
+         a cotangent of each result of floats that depends on `wrt`, in order)
+        -> (a gradient of each argument of `wrt`, in order)
+
+    A cotangent has the type of its result, a gradient that of its argument. All
+    between is computed in f32 (f64 where a tensor of the program is f64), and
+    rounded once. The attribute `norm.backward` of the new function says what
+    its arguments and results are. Nothing is saved by the forward function:
+    statistics are computed again from the inputs.
+
+    Cotangents are simplified over the reals: equal terms are added, those that
+    cancel go, sums of centred values are 0, what doesn't vary along a reduction
+    is taken out of it, and a sum that is known is used again. Each reduction
+    over other dims than the forward's, as of the gradient of a scale, is in a
+    program of its own, which reads the statistics of rows from the first.
+
+    Where a function has no derivative: the maximum of a row shares its
+    cotangent evenly between equal elements; of `arith.maximumf` and its like,
+    the first operand gets it where both are equal, or the constant if one is;
+    `math.round` and `math.roundeven`, and conversions to integers and back, are
+    passed through (the straight-through rule); `math.floor`, `math.ceil`,
+    `math.trunc`, comparisons and conditions have none; nothing goes where a
+    condition says that a value is infinite. An op without a rule is an error.
+
+    Example:
+
+    ```mlir
+    func.func @f(%x: tensor<?x64xf32>) -> tensor<?x64xf32> {
+      %y = norm.softmax %x axes = [1] : tensor<?x64xf32> -> tensor<?x64xf32>
+      return %y : tensor<?x64xf32>
+    }
+    // gets
+    func.func @f_backward(%x: tensor<?x64xf32>, %dy: tensor<?x64xf32>)
+        -> tensor<?x64xf32> attributes {norm.backward = {
+          arguments = ["input 0", "cotangent 0"], of = @f,
+          results = ["gradient 0"]}} { ... }
+    ```
+  }];
+  let dependentDialects = ["::mlir::norm::NormDialect",
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"\"",
+           "the function; may be left out where the module has one">,
+    ListOption<"wrt", "wrt", "unsigned",
+               "arguments of which gradients are wanted; all tensors of floats "
+               "by default">,
+    Option<"name", "name", "std::string", /*default=*/"\"\"",
+           "name of the new function; that of the function and _backward by "
+           "default">
+  ];
+}
+
 def NormOutlinePass : Pass<"norm-outline", "::mlir::ModuleOp"> {
   let summary = "cut programs out of functions that do other work as well";
   let description = [{

@@ -1,0 +1,402 @@
+//===- Differentiate.cpp - The backward of a function ---------------------===//
+//
+// Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "norm/Dialect/Norm/Transforms/Passes.h"
+
+#include "DifferentiateProgram.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::norm {
+#define GEN_PASS_DEF_NORMDIFFERENTIATEPASS
+#include "norm/Dialect/Norm/Transforms/Passes.h.inc"
+} // namespace mlir::norm
+
+using namespace mlir;
+using namespace mlir::norm;
+
+static bool isFloatTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<FloatType>(tensor.getElementType());
+}
+
+//===----------------------------------------------------------------------===//
+// Reverse mode over the ops of a function
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Turns a copy of a function into its backward.
+class FunctionBackward {
+public:
+  FunctionBackward(func::FuncOp function, ArrayRef<unsigned> wrt)
+      : function(function), wrt(wrt), rewriter(function.getContext()),
+        sizes(rewriter) {}
+
+  LogicalResult run(StringRef of);
+
+private:
+  void findActive();
+  void countParts();
+  void addCotangents();
+  LogicalResult propagate(Operation *op);
+  LogicalResult propagate(GenericOp program);
+  void propagateReshape(Operation *op);
+  Type getFinalType(Value tensor);
+  Value getGradient(BlockArgument argument);
+  Value addUp(BlockArgument argument, ArrayRef<Value> parts);
+  void finish(StringRef of, ArrayRef<Value> gradients);
+  bool isActive(Value value) const { return active.contains(value); }
+
+  func::FuncOp function;
+  ArrayRef<unsigned> wrt;
+  IRRewriter rewriter;
+  DimSizes sizes;
+  unsigned numInputs = 0;
+  llvm::DenseSet<Value> active;
+  /// Tensors to be added.
+  llvm::DenseMap<Value, SmallVector<Value>> cotangents;
+  llvm::DenseMap<Value, unsigned> numParts;
+  /// Of each argument, what it is.
+  SmallVector<std::string> names;
+};
+} // namespace
+
+void FunctionBackward::findActive() {
+  for (unsigned index : wrt)
+    active.insert(function.getArgument(index));
+  for (Operation &op : function.front())
+    if (llvm::any_of(op.getOperands(), [&](Value v) { return isActive(v); }))
+      for (Value result : op.getResults())
+        if (isa<RankedTensorType>(result.getType()))
+          active.insert(result);
+}
+
+/// An argument for each result that depends on what is wanted.
+void FunctionBackward::addCotangents() {
+  numInputs = function.getNumArguments();
+  for (unsigned i = 0; i != numInputs; ++i)
+    names.push_back("input " + std::to_string(i));
+  Operation *terminator = function.front().getTerminator();
+  for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    if (!isFloatTensor(value.getType()) || !isActive(value))
+      continue;
+    (void)function.insertArgument(function.getNumArguments(), value.getType(),
+                                  {}, function.getLoc());
+    cotangents[value].push_back(function.getArguments().back());
+    names.push_back("cotangent " + std::to_string(i));
+  }
+}
+
+/// Counts the parts that the cotangent of each tensor will have.
+void FunctionBackward::countParts() {
+  for (Operation &op : function.front()) {
+    if (isa<tensor::DimOp>(op))
+      continue;
+    llvm::DenseSet<std::pair<Value, Attribute>> seen;
+    auto program = dyn_cast<GenericOp>(op);
+    for (auto [i, operand] : llvm::enumerate(op.getOperands()))
+      if (!program ||
+          seen.insert({operand, program.getIndexingMaps()[i]}).second)
+        ++numParts[operand];
+  }
+}
+
+/// The element type of a cotangent, which is the argument's own where there is
+/// one part only.
+Type FunctionBackward::getFinalType(Value tensor) {
+  Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
+  if (numParts.lookup(tensor) != 1)
+    return getCotangentType(element);
+  if (isa<BlockArgument>(tensor))
+    return element;
+  Operation *op = tensor.getDefiningOp();
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return getFinalType(op->getOperand(0));
+  return getCotangentType(element);
+}
+
+LogicalResult FunctionBackward::propagate(GenericOp program) {
+  SmallVector<SmallVector<Value>> ofResults;
+  bool isNeeded = false;
+  for (Value result : program.getResults()) {
+    ofResults.push_back(cotangents.lookup(result));
+    isNeeded |= !ofResults.back().empty();
+  }
+  SmallVector<WantedGradient> wanted;
+  llvm::DenseSet<std::pair<Value, Attribute>> seen;
+  for (auto [i, input] : llvm::enumerate(program.getInputs()))
+    if (isActive(input) &&
+        seen.insert({input, program.getIndexingMaps()[i]}).second)
+      wanted.push_back({unsigned(i), getFinalType(input)});
+  if (!isNeeded || wanted.empty())
+    return success();
+  FailureOr<GenericOp> backward =
+      differentiateProgram(rewriter, sizes, program, ofResults, wanted);
+  if (failed(backward))
+    return failure();
+  SmallVector<Value> gradients = partitionProgram(rewriter, sizes, *backward);
+  rewriter.setInsertionPoint(function.front().getTerminator());
+  for (auto [gradient, value] : llvm::zip(wanted, gradients))
+    cotangents[program.getInputs()[gradient.input]].push_back(value);
+  return success();
+}
+
+/// The other way round.
+void FunctionBackward::propagateReshape(Operation *op) {
+  Value source = op->getOperand(0);
+  auto type = cast<RankedTensorType>(source.getType());
+  for (Value part : cotangents.lookup(op->getResult(0))) {
+    RankedTensorType partType =
+        type.clone(getElementTypeOrSelf(part.getType()));
+    Value reshaped;
+    if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+      reshaped = tensor::CollapseShapeOp::create(
+          rewriter, op->getLoc(), partType, part,
+          expand.getReassociationIndices());
+    } else {
+      auto collapse = cast<tensor::CollapseShapeOp>(op);
+      SmallVector<OpFoldResult> shape;
+      for (int64_t axis = 0; axis != type.getRank(); ++axis)
+        shape.push_back(
+            type.isDynamicDim(axis)
+                ? OpFoldResult(sizes.get(op->getLoc(), source, axis))
+                : rewriter.getIndexAttr(type.getDimSize(axis)));
+      reshaped = tensor::ExpandShapeOp::create(
+          rewriter, op->getLoc(), partType, part,
+          collapse.getReassociationIndices(), shape);
+    }
+    cotangents[source].push_back(reshaped);
+  }
+}
+
+LogicalResult FunctionBackward::propagate(Operation *op) {
+  if (auto program = dyn_cast<GenericOp>(op))
+    return propagate(program);
+  bool isNeeded = llvm::any_of(op->getResults(), [&](Value result) {
+    return isActive(result) && cotangents.contains(result);
+  });
+  if (!isNeeded)
+    return success();
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
+    propagateReshape(op);
+    return success();
+  }
+  return op->emitOpError("has no derivative that norm-differentiate knows of");
+}
+
+/// Adds the parts of a gradient, with one rounding to the argument's type. No
+/// part is a gradient of 0.
+Value FunctionBackward::addUp(BlockArgument argument, ArrayRef<Value> parts) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  unsigned rank = type.getRank();
+  AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
+  ProgramBuilder builder(rewriter, sizes, function.getLoc(),
+                         rank == 0 ? SmallVector<std::string>()
+                                   : getSpaceNames(rank - 1, 1));
+  SmallVector<unsigned> inputs;
+  for (Value part : parts)
+    inputs.push_back(builder.addInput(part, identity));
+  builder.addShape(argument, identity);
+  builder.addOutput(type, identity);
+  builder.begin();
+  Location loc = function.getLoc();
+  Type compute = getCotangentType(type.getElementType());
+  for (Value part : parts)
+    if (getElementTypeOrSelf(part.getType()).isF64())
+      compute = rewriter.getF64Type();
+  Value sum;
+  for (unsigned input : inputs) {
+    Value value = builder.getValue(input);
+    if (value.getType() != compute)
+      value = arith::ExtFOp::create(rewriter, loc, compute, value);
+    sum = sum ? arith::AddFOp::create(rewriter, loc, sum, value) : value;
+  }
+  if (!sum)
+    sum = arith::ConstantOp::create(rewriter, loc,
+                                    rewriter.getFloatAttr(compute, 0.0));
+  if (sum.getType() != type.getElementType())
+    sum = arith::TruncFOp::create(rewriter, loc, type.getElementType(), sum);
+  return builder.finish(sum, "gradient").getResult(0);
+}
+
+Value FunctionBackward::getGradient(BlockArgument argument) {
+  SmallVector<Value> parts = cotangents.lookup(argument);
+  if (parts.size() == 1 && parts[0].getType() == argument.getType())
+    return parts[0];
+  return addUp(argument, parts);
+}
+
+/// Returns the gradients, and drops what they don't need.
+void FunctionBackward::finish(StringRef of, ArrayRef<Value> gradients) {
+  Operation *terminator = function.front().getTerminator();
+  rewriter.modifyOpInPlace(terminator,
+                           [&] { terminator->setOperands(gradients); });
+  SmallVector<Operation *> ops;
+  for (Operation &op : llvm::reverse(function.front().without_terminator()))
+    ops.push_back(&op);
+  for (Operation *op : ops)
+    if (isOpTriviallyDead(op))
+      rewriter.eraseOp(op);
+
+  llvm::BitVector unread(function.getNumArguments());
+  SmallVector<Attribute> arguments, results;
+  for (auto [i, name] : llvm::enumerate(names)) {
+    if (i < numInputs && function.getArgument(i).use_empty())
+      unread.set(i);
+    else
+      arguments.push_back(rewriter.getStringAttr(name));
+  }
+  for (unsigned index : wrt)
+    results.push_back(
+        rewriter.getStringAttr("gradient " + std::to_string(index)));
+  (void)function.eraseArguments(unread);
+  SmallVector<Type> types(ValueRange(gradients).getTypes());
+  function.setType(
+      rewriter.getFunctionType(function.front().getArgumentTypes(), types));
+  function->setAttr(
+      "norm.backward",
+      rewriter.getDictionaryAttr(
+          {rewriter.getNamedAttr(
+               "of", FlatSymbolRefAttr::get(rewriter.getContext(), of)),
+           rewriter.getNamedAttr("arguments", rewriter.getArrayAttr(arguments)),
+           rewriter.getNamedAttr("results", rewriter.getArrayAttr(results))}));
+}
+
+LogicalResult FunctionBackward::run(StringRef of) {
+  findActive();
+  countParts();
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.front().without_terminator())
+    ops.push_back(&op);
+  addCotangents();
+  rewriter.setInsertionPoint(function.front().getTerminator());
+  for (Operation *op : llvm::reverse(ops))
+    if (failed(propagate(op)))
+      return failure();
+  SmallVector<Value> gradients;
+  for (unsigned index : wrt)
+    gradients.push_back(getGradient(function.getArgument(index)));
+  finish(of, gradients);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct NormDifferentiatePass
+    : public mlir::norm::impl::NormDifferentiatePassBase<
+          NormDifferentiatePass> {
+  using Base::Base;
+  void runOnOperation() override;
+
+private:
+  FailureOr<func::FuncOp> findFunction();
+  FailureOr<SmallVector<unsigned>> findArguments(func::FuncOp function);
+  LogicalResult simplify(func::FuncOp function, bool isForward);
+};
+} // namespace
+
+FailureOr<func::FuncOp> NormDifferentiatePass::findFunction() {
+  ModuleOp module = getOperation();
+  SmallVector<func::FuncOp> functions;
+  for (auto candidate : module.getOps<func::FuncOp>())
+    if (!candidate.isExternal() &&
+        (function.empty() || candidate.getName() == function))
+      functions.push_back(candidate);
+  if (!function.empty() && functions.empty())
+    return module.emitError("expects a function '")
+           << function << "' with a body but got none";
+  if (functions.size() != 1)
+    return module.emitError("expects one function, or option 'function', but "
+                            "got ")
+           << functions.size() << " functions";
+  func::FuncOp found = functions[0];
+  if (!llvm::hasSingleElement(found.getBody()))
+    return found.emitOpError("expects one block but got ")
+           << llvm::range_size(found.getBody());
+  return found;
+}
+
+FailureOr<SmallVector<unsigned>>
+NormDifferentiatePass::findArguments(func::FuncOp function) {
+  SmallVector<unsigned> indices;
+  auto types = function.getArgumentTypes();
+  for (unsigned index : wrt) {
+    if (index >= types.size())
+      return function.emitOpError("expects one of ")
+             << types.size() << " arguments in option 'wrt' but got " << index;
+    if (!isFloatTensor(types[index]))
+      return function.emitOpError("expects a ranked tensor of floats as "
+                                  "argument ")
+             << index << ", of which a gradient is wanted, but got "
+             << types[index];
+    if (llvm::is_contained(indices, index))
+      return function.emitOpError("expects distinct arguments in option 'wrt' "
+                                  "but got ")
+             << index << " twice";
+    indices.push_back(index);
+  }
+  if (wrt.empty())
+    for (unsigned i = 0; i != types.size(); ++i)
+      if (isFloatTensor(types[i]))
+        indices.push_back(i);
+  if (indices.empty())
+    return function.emitOpError("expects an argument that is a ranked tensor "
+                                "of floats but got none");
+  llvm::sort(indices);
+  return indices;
+}
+
+LogicalResult NormDifferentiatePass::simplify(func::FuncOp function,
+                                              bool isForward) {
+  OpPassManager passes(func::FuncOp::getOperationName());
+  if (isForward) {
+    passes.addPass(createNormGeneralizePass());
+    passes.addPass(createNormFusePass());
+  }
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  return runPipeline(passes, function);
+}
+
+void NormDifferentiatePass::runOnOperation() {
+  FailureOr<func::FuncOp> forward = findFunction();
+  if (failed(forward))
+    return signalPassFailure();
+  FailureOr<SmallVector<unsigned>> indices = findArguments(*forward);
+  if (failed(indices))
+    return signalPassFailure();
+  std::string newName = name.empty() ? (forward->getName() + "_backward").str()
+                                     : std::string(name);
+  if (SymbolTable::lookupSymbolIn(getOperation(), newName)) {
+    forward->emitOpError("expects no '")
+        << newName << "', which is the name of its backward, but got one";
+    return signalPassFailure();
+  }
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfter(*forward);
+  auto backward = cast<func::FuncOp>(builder.clone(**forward));
+  backward.setName(newName);
+  for (unsigned i = 0, e = backward.getNumArguments(); i != e; ++i)
+    backward.removeArgAttr(i, NormDialect::kInPlaceAttrName);
+  backward.removeResAttrsAttr();
+  if (failed(simplify(backward, /*isForward=*/true)) ||
+      failed(FunctionBackward(backward, *indices).run(forward->getName())) ||
+      failed(simplify(backward, /*isForward=*/false)))
+    return signalPassFailure();
+}
