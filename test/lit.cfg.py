@@ -92,6 +92,7 @@ llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.add_tool_substitutions(
     [
         ToolSubst("norm-opt", unresolved="ignore"),
+        ToolSubst("norm-cache", unresolved="ignore"),
         ToolSubst("norm-compile", unresolved="ignore"),
         ToolSubst("norm-run", unresolved="ignore"),
         ToolSubst("norm-bench", unresolved="ignore"),

@@ -334,6 +334,17 @@ NORMC_API NormcStatus normcSessionSetMissPolicy(NormcSession *session,
                                                 NormcMissPolicy policy,
                                                 char **message);
 
+/** Keeps programs in a directory, and takes them from there instead of
+ * compiling; any number of processes may use it. Without this call nothing is
+ * kept. A null directory is `NORM_CACHE_DIR`, else `norm` in `XDG_CACHE_HOME`,
+ * else
+ *  `.cache/norm` in `HOME`. Beyond `limit` bytes (0: 2^30) what was used least
+ *  recently is removed. A directory that can't be read or written to is none.
+ *  To be called before programs are asked for. */
+NORMC_API NormcStatus normcSessionSetDiskCache(NormcSession *session,
+                                               const char *directory,
+                                               uint64_t limit, char **message);
+
 /** The executable of a program, a handle of its own that is to be destroyed.
  *  Parameters as of `normcCompile`. */
 NORMC_API NormcStatus normcSessionGetExecutable(NormcSession *session,

@@ -198,6 +198,23 @@ NormcStatus normcSessionSetMissPolicy(NormcSession *session,
   });
 }
 
+NormcStatus normcSessionSetDiskCache(NormcSession *session,
+                                     const char *directory, uint64_t limit,
+                                     char **message) {
+  return run(message, [&]() -> llvm::Error {
+    if (llvm::Error error = checkPointer(session, "session"))
+      return error;
+    std::string path = directory ? directory : DiskCache::defaultDirectory();
+    if (path.empty() || path.front() != '/')
+      return makeError(NORMC_INVALID_ARGUMENT,
+                       "expects an absolute cache directory but got '" + path +
+                           "'");
+    session->session->setDiskCache(std::make_unique<DiskCache>(
+        path, limit ? limit : DiskCache::kDefaultLimit));
+    return llvm::Error::success();
+  });
+}
+
 /// Checks what both kinds of requests share.
 static llvm::Error checkRequest(const NormcSession *session, const char *text,
                                 const NormcOptions *options) {

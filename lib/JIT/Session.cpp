@@ -6,8 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/JIT/Session.h"
+#include "norm/Support/Version.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
 #include <condition_variable>
+#include <dlfcn.h>
+#include <sys/stat.h>
 
 using namespace norm;
 using namespace norm::jit;
@@ -89,6 +95,29 @@ std::string jit::describeOptions(const CompileOptions &options) {
   return text;
 }
 
+std::string jit::describeBuild(bool isForHost) {
+  std::string text = versionLine().str();
+  // Builds of one version may differ, while it's worked on.
+  Dl_info place;
+  struct stat status;
+  if (::dladdr(reinterpret_cast<void *>(&describeBuild), &place) != 0 &&
+      ::stat(place.dli_fname, &status) == 0)
+    text += " " + std::to_string(status.st_size) + " " +
+            std::to_string(status.st_mtim.tv_sec) + "." +
+            std::to_string(status.st_mtim.tv_nsec);
+  if (isForHost) {
+    text += " " + llvm::sys::getHostCPUName().str();
+    llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+    std::vector<std::string> names;
+    for (const auto &feature : features)
+      if (feature.second)
+        names.push_back(feature.first().str());
+    llvm::sort(names);
+    text += " " + llvm::join(names, ",");
+  }
+  return text + "\n";
+}
+
 //===----------------------------------------------------------------------===//
 // Session
 //===----------------------------------------------------------------------===//
@@ -139,9 +168,53 @@ std::shared_ptr<Session::Entry> Session::enter(const std::string &key,
   return entry;
 }
 
+llvm::Expected<Session::Program> Session::load(llvm::StringRef code,
+                                               const Manifest &manifest) {
+  llvm::Expected<std::unique_ptr<Executable>> executable =
+      device->load(code, manifest);
+  if (!executable)
+    return executable.takeError();
+  auto program = std::make_shared<SessionProgram>();
+  program->manifest = manifest;
+  program->manifestText = printManifest(manifest);
+  program->executable = std::move(*executable);
+  return program;
+}
+
+Session::Program Session::findOnDisk(const std::string &key) {
+  std::optional<CachedProgram> found = disk->find(key);
+  if (!found)
+    return nullptr;
+  llvm::Expected<Manifest> manifest = parseManifest(found->manifest);
+  if (!manifest) {
+    llvm::consumeError(manifest.takeError());
+    return nullptr;
+  }
+  llvm::Expected<Program> program = load(found->code, *manifest);
+  if (program)
+    return std::move(*program);
+  llvm::consumeError(program.takeError());
+  return nullptr;
+}
+
 llvm::Expected<Session::Program>
 Session::compile(llvm::StringRef text, llvm::StringRef fileName,
                  const CompileOptions &options) {
+  std::string key;
+  CacheLock lock;
+  // Remarks aren't kept, so who wants them compiles.
+  bool usesDisk = disk && !options.explain;
+  if (usesDisk) {
+    key = describeBuild(options.target == "host" || options.emulate) +
+          keyOf(text, options);
+    if (Program program = findOnDisk(key))
+      return program;
+    lock = disk->lock(key);
+    // Another process may have been faster.
+    if (lock.isHeld())
+      if (Program program = findOnDisk(key))
+        return program;
+  }
   ++count;
   llvm::Expected<Artifact> artifact =
       compilers->compile(text, fileName, options);
@@ -149,14 +222,11 @@ Session::compile(llvm::StringRef text, llvm::StringRef fileName,
     return artifact.takeError();
   if (remarks)
     remarks(artifact->remarks);
-  llvm::Expected<std::unique_ptr<Executable>> executable =
-      device->load(artifact->code, artifact->manifest);
-  if (!executable)
-    return executable.takeError();
-  auto program = std::make_shared<SessionProgram>();
-  program->manifest = std::move(artifact->manifest);
-  program->manifestText = printManifest(program->manifest);
-  program->executable = std::move(*executable);
+  llvm::Expected<Program> program = load(artifact->code, artifact->manifest);
+  // What isn't kept is compiled again; nobody has to know.
+  if (program && usesDisk)
+    llvm::consumeError(
+        disk->store(key, {(*program)->manifestText, artifact->code}));
   return program;
 }
 

@@ -24,6 +24,7 @@ static ToolMain findTool(llvm::StringRef name) {
       .Case("norm-bench", norm::tools::normBenchMain)
       .Case("norm-fuzz", norm::tools::normFuzzMain)
       .Case("norm-opt", norm::tools::normOptMain)
+      .Case("norm-cache", norm::tools::normCacheMain)
       .Case("norm-compile", norm::tools::normCompileMain)
       .Case("norm-run", norm::tools::normRunMain)
       .Default(nullptr);
@@ -36,8 +37,9 @@ int main(int argc, char **argv) {
   if (argc > 1)
     if (ToolMain tool = findTool(argv[1]))
       return tool(argc - 1, argv + 1);
-  llvm::errs() << "error: expects norm-opt, norm-compile, norm-run, "
-                  "norm-bench or norm-fuzz as the first argument but got "
-               << (argc > 1 ? argv[1] : "none") << "\n";
+  llvm::errs()
+      << "error: expects norm-opt, norm-compile, norm-run, norm-cache, "
+         "norm-bench or norm-fuzz as the first argument but got "
+      << (argc > 1 ? argv[1] : "none") << "\n";
   return norm::tools::ExitBadInput;
 }

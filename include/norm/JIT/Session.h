@@ -13,6 +13,7 @@
 #ifndef NORM_JIT_SESSION_H
 #define NORM_JIT_SESSION_H
 
+#include "norm/Cache/DiskCache.h"
 #include "norm/Compiler/Compiler.h"
 #include "norm/Runtime/Device.h"
 #include "llvm/Support/ThreadPool.h"
@@ -88,6 +89,10 @@ struct SessionProgram {
 /// The options as a text that is the same for the same options only.
 std::string describeOptions(const CompileOptions &options);
 
+/// What compiled code depends on besides text and options: the versions of norm
+/// and LLVM, the file that this code is in, and for `host` the processor.
+std::string describeBuild(bool isForHost);
+
 /// The compiled programs of one device. All functions may be called by any
 /// number of threads at once. Two calls with the same text and options, at
 /// whatever time, compile once.
@@ -103,6 +108,13 @@ public:
   ~Session();
 
   void setMissPolicy(MissPolicy policy) { missPolicy = policy; }
+
+  /// Keeps programs in a directory, and takes them from there instead of
+  /// compiling; null for none, the default. To be called before the others.
+  /// Where several processes ask for a program at once, one compiles it.
+  void setDiskCache(std::unique_ptr<DiskCache> cache) {
+    disk = std::move(cache);
+  }
 
   /// The program; of an empty target and a driver version of 0 for the device.
   /// Besides compile errors, which are not kept, a `MissError`. The text of a
@@ -132,7 +144,11 @@ private:
   llvm::Expected<Program> compile(llvm::StringRef text,
                                   llvm::StringRef fileName,
                                   const CompileOptions &options);
+  /// The program on disk; null where there is none that can be loaded.
+  Program findOnDisk(const std::string &key);
+  llvm::Expected<Program> load(llvm::StringRef code, const Manifest &manifest);
 
+  std::unique_ptr<DiskCache> disk;
   std::shared_ptr<CompilerPool> compilers;
   std::shared_ptr<SharedDevice> device;
   RemarkHandler remarks;

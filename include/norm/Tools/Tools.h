@@ -27,6 +27,9 @@ enum ExitStatus : int {
   ExitNoDevice = 3,
 };
 
+/// norm-cache: shows and clears the directory of compiled programs.
+int normCacheMain(int argc, char **argv);
+
 /// norm-opt: runs passes on MLIR text.
 int normOptMain(int argc, char **argv);
 
