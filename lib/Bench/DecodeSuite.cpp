@@ -15,8 +15,8 @@ using namespace norm::bench;
 
 namespace {
 
-/// The field of a schedule that asks for programmatic dependent launch.
-constexpr llvm::StringLiteral kDependentLaunch = "pdl = true";
+/// The field of a schedule that goes without programmatic dependent launch.
+constexpr char kIndependentLaunch[] = "pdl=false";
 /// Norms between products in one graph, at least and at most.
 constexpr unsigned kLeastProducts = 16, kMostProducts = 32;
 /// Weights that products go through before they come back to the first, in
@@ -171,18 +171,8 @@ llvm::Error Session::measureDecode(Result &result) {
   llvm::StringRef variant = result.cell.variant;
   bool isDependent = variant.consume_back("+pdl");
   CellRun run(*this, result);
-  if (isDependent) {
-    // Whether the compiler and the target have it, they say themselves.
-    llvm::Expected<std::shared_ptr<BenchProgram>> program =
-        compile(result.cell, kDependentLaunch);
-    if (!program) {
-      result.status = Result::Status::Skipped;
-      result.message = llvm::toString(program.takeError());
-      return llvm::Error::success();
-    }
-  }
-  if (llvm::Error error =
-          run.prepare(2, isDependent ? llvm::StringRef(kDependentLaunch) : ""))
+  if (llvm::Error error = run.prepare(
+          2, llvm::StringRef(isDependent ? "" : kIndependentLaunch)))
     return error;
   if (!run.isRight())
     return llvm::Error::success();
