@@ -18,17 +18,30 @@ namespace norm {
 /// A value as a view of a whole buffer from its first element on.
 struct BufferTrace {
   struct Axis {
-    /// The extent is `factor` times those of the buffer's `dims`.
-    std::vector<unsigned> dims;
-    uint64_t factor = 1;
-    /// The stride is `strideFactor` times that of a dim of the buffer; no dim
-    /// for an axis of extent 1, which nobody steps along.
+    /// A product of extents of the buffer, in terms of its dims, with a factor
+    /// and a divisor that leaves no rest; the two have no factor in common.
+    struct Product {
+      std::vector<unsigned> dims;
+      uint64_t factor = 1;
+      uint64_t divisor = 1;
+      void multiply(const Product &other);
+    };
+    Product extent;
+    /// The stride is `steps` times that of a dim of the buffer; no dim for an
+    /// axis of extent 1, which nobody steps along.
     std::optional<unsigned> strideDim;
-    uint64_t strideFactor = 1;
+    Product steps;
+  };
+  /// A dim of the buffer that is split into parts has such a multiple as
+  /// extent.
+  struct Multiple {
+    unsigned dim;
+    uint64_t of;
   };
 
   mlir::Value base;
   llvm::SmallVector<Axis, 2> axes;
+  llvm::SmallVector<Multiple, 1> multiples;
 };
 
 /// Follows reshapes and casts to where the memory comes from; a value that

@@ -90,6 +90,64 @@ static void joinReshape(ExtentClasses &classes, OpT op, Value wide,
                    classes.axis(wide, group.front()));
 }
 
+namespace {
+/// An axis that is `factor` times as long as `part`, a part that it is split
+/// into.
+struct SplitAxis {
+  unsigned whole, part;
+  int64_t factor;
+};
+} // namespace
+
+/// The axes that a reshape splits or puts together, of which one part isn't
+/// known.
+template <typename OpT>
+static void addSplits(SmallVectorImpl<SplitAxis> &splits,
+                      ExtentClasses &classes, OpT op, Value wide,
+                      Value narrow) {
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(wide.getType()).getShape();
+  for (auto [axis, group] : llvm::enumerate(op.getReassociationIndices())) {
+    std::optional<int64_t> unknown;
+    int64_t factor = 1, count = 0;
+    for (int64_t part : group) {
+      if (ShapedType::isStatic(shape[part])) {
+        factor *= shape[part];
+        continue;
+      }
+      unknown = part;
+      ++count;
+    }
+    if (count == 1)
+      splits.push_back(
+          {classes.axis(narrow, axis), classes.axis(wide, *unknown), factor});
+  }
+}
+
+/// Axes of equal parts are equal.
+static void joinSplits(ExtentClasses &classes, func::FuncOp function) {
+  SmallVector<SplitAxis> splits;
+  function.walk([&](Operation *op) {
+    if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+      addSplits(splits, classes, collapse, collapse.getSrc(),
+                collapse.getResult());
+    else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+      addSplits(splits, classes, expand, expand.getResult(), expand.getSrc());
+  });
+  // What is joined may be a part itself.
+  for (bool isChanged = true; isChanged;) {
+    isChanged = false;
+    llvm::DenseMap<std::pair<unsigned, int64_t>, unsigned> wholes;
+    for (const SplitAxis &split : splits) {
+      auto [known, isNew] = wholes.try_emplace(
+          {classes.find(split.part), split.factor}, split.whole);
+      if (isNew || classes.find(known->second) == classes.find(split.whole))
+        continue;
+      classes.join(known->second, split.whole);
+      isChanged = true;
+    }
+  }
+}
+
 static void joinOp(ExtentClasses &classes, Operation *op) {
   if (auto program = dyn_cast<mlir::norm::GenericOp>(op))
     joinProgram(classes, program);
@@ -158,6 +216,7 @@ namespace norm {
 FailureOr<ExtentFacts> findExtentFacts(func::FuncOp function) {
   ExtentClasses classes;
   function.walk([&](Operation *op) { joinOp(classes, op); });
+  joinSplits(classes, function);
   KnownSizes sizes(classes);
   if (failed(sizes.enter(function)))
     return failure();

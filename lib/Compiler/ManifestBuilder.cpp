@@ -49,6 +49,7 @@ private:
   void addInPlaceResults();
   LogicalResult addTemporary(memref::AllocOp alloc);
   FailureOr<TemporaryExtent> traceExtent(Operation *user, Value extent);
+  void addMultiples(const BufferTrace &trace);
   LogicalResult addKernel(LaunchOp launch);
   LogicalResult traceOperands(LaunchOp launch);
   void addBuffers(LaunchOp launch, Kernel &kernel);
@@ -227,15 +228,43 @@ FailureOr<TemporaryExtent> ManifestBuilder::traceExtent(Operation *user,
   FailureOr<BufferTrace> trace = traceBuffer(dim.getSource());
   if (failed(trace))
     return failure();
-  ArrayRef<unsigned> dims = trace->axes[*axis].dims;
-  if (dims.size() != 1 || trace->axes[*axis].factor != 1)
+  addMultiples(*trace);
+  BufferTrace::Axis::Product &source = trace->axes[*axis].extent;
+  if (source.dims.size() != 1 || source.factor != 1)
     return user->emitError("expects the extents of a temporary to be those of "
                            "arguments");
-  unsigned buffer = buffers.lookup(trace->base);
+  unsigned buffer = buffers.lookup(trace->base), number = source.dims.front();
   if (buffer < manifest.arguments.size())
-    return TemporaryExtent(BufferDim{buffer, dims.front()});
-  return manifest.temporaries[buffer - manifest.arguments.size()]
-      .shape[dims.front()];
+    return TemporaryExtent(BufferDim{buffer, number}, source.divisor);
+  TemporaryExtent found =
+      manifest.temporaries[buffer - manifest.arguments.size()].shape[number];
+  if (found.source)
+    found.divisor *= source.divisor;
+  else
+    found.value /= int64_t(source.divisor);
+  return found;
+}
+
+/// Notes what extents of arguments are split into whole parts.
+void ManifestBuilder::addMultiples(const BufferTrace &trace) {
+  for (BufferTrace::Multiple multiple : trace.multiples) {
+    BufferDim dim = {buffers.lookup(trace.base), multiple.dim};
+    uint64_t of = multiple.of;
+    if (dim.buffer >= manifest.arguments.size()) {
+      const TemporaryExtent &extent =
+          manifest.temporaries[dim.buffer - manifest.arguments.size()]
+              .shape[dim.dim];
+      if (!extent.source)
+        continue;
+      dim = *extent.source;
+      of *= extent.divisor;
+    }
+    Argument &argument = manifest.arguments[dim.buffer];
+    if (argument.multiples.empty())
+      argument.multiples.resize(argument.shape.size(), 1);
+    uint64_t &known = argument.multiples[dim.dim];
+    known = std::lcm(known, of);
+  }
 }
 
 LogicalResult ManifestBuilder::addTemporary(memref::AllocOp alloc) {
@@ -276,6 +305,7 @@ LogicalResult ManifestBuilder::traceOperands(LaunchOp launch) {
       return launch.emitError("expects arguments and temporaries as operands "
                               "but got ")
              << trace->base;
+    addMultiples(*trace);
     traces.push_back(*trace);
   }
   return success();
@@ -309,16 +339,14 @@ FailureOr<Param> ManifestBuilder::describeParam(LaunchOp launch,
                                                 const Kernel &kernel) {
   switch (param.kind) {
   case KernelParam::Rows:
-    return Param::extent(kernel.rows.buffer, kernel.rows.dims,
-                         kernel.rows.factor);
+    return Param::extent(kernel.rows);
   case KernelParam::Columns:
-    return Param::extent(kernel.columns.buffer, kernel.columns.dims,
-                         kernel.columns.factor);
+    return Param::extent(kernel.columns);
   case KernelParam::Extent: {
     FailureOr<BufferDims> dims = describeDims(launch, {param.axis});
     if (failed(dims))
       return failure();
-    return Param::extent(dims->buffer, dims->dims, dims->factor);
+    return Param::extent(*dims);
   }
   case KernelParam::Scalar:
     return Param::scalar(buffers.lookup(traces[param.operand].base));
@@ -335,8 +363,12 @@ FailureOr<Param> ManifestBuilder::describeParam(LaunchOp launch,
     const BufferTrace &trace = traces[param.operand];
     const BufferTrace::Axis &axis = trace.axes[param.axis];
     // Nobody steps along one of extent 1: the stride of any dim will do.
-    return Param::stride(buffers.lookup(trace.base), axis.strideDim.value_or(0),
-                         axis.strideFactor);
+    Param stride = Param::stride(buffers.lookup(trace.base),
+                                 axis.strideDim.value_or(0),
+                                 axis.steps.factor);
+    llvm::append_range(stride.dims, axis.steps.dims);
+    stride.divisor = axis.steps.divisor;
+    return stride;
   }
   case KernelParam::Split:
     return Param::split();
@@ -371,11 +403,11 @@ bool ManifestBuilder::isWalked(LaunchOp launch, unsigned operand) {
 FailureOr<BufferDims> ManifestBuilder::describeDims(LaunchOp launch,
                                                     ArrayRef<unsigned> dims) {
   mlir::norm_tile::SpaceAttr space = launch.getSpace();
-  BufferDims result;
+  BufferTrace::Axis::Product product;
   std::optional<unsigned> buffer;
   for (unsigned dim : dims) {
     if (space.getExtent(dim) >= 0) {
-      result.factor *= space.getExtent(dim);
+      product.multiply({{}, uint64_t(space.getExtent(dim)), 1});
       continue;
     }
     // One operand has all of them, if any has.
@@ -391,10 +423,8 @@ FailureOr<BufferDims> ManifestBuilder::describeDims(LaunchOp launch,
           "expects an operand that has all dims of rows (or all of columns) "
           "whose extents are known at launch only");
     const BufferTrace &trace = traces[operand];
-    for (unsigned axis : space.getAxesOf(operand, dim)) {
-      llvm::append_range(result.dims, trace.axes[axis].dims);
-      result.factor *= trace.axes[axis].factor;
-    }
+    for (unsigned axis : space.getAxesOf(operand, dim))
+      product.multiply(trace.axes[axis].extent);
     buffer = buffers.lookup(trace.base);
   }
   // Without a dim, any tensor.
@@ -402,8 +432,8 @@ FailureOr<BufferDims> ManifestBuilder::describeDims(LaunchOp launch,
   while (!buffer && first < manifest.arguments.size() &&
          manifest.arguments[first].role == ::norm::ArgumentRole::Scalar)
     ++first;
-  result.buffer = buffer.value_or(first);
-  return result;
+  return BufferDims{buffer.value_or(first), product.dims, product.factor,
+                    product.divisor};
 }
 
 Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
@@ -414,6 +444,9 @@ Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
   variant.dynamicShared = attr.getShared();
   variant.staticShared = sharedBytes(variant.symbol);
   variant.split = attr.getSplit();
+  const ::norm::GPUTarget *gpu = ::norm::findGPUTarget(manifest.target);
+  variant.waits = gpu && gpu->hasDependentLaunch() && variant.split == 1 &&
+                  launch.getSchedule().getPdl();
   uint64_t chunk = launch.getSchedule().getVector();
   if (!launch.getOrder().isAcross())
     chunk *= launch.getOrder().getLeaf();
@@ -423,8 +456,13 @@ Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
     unsigned buffer = buffers.lookup(trace.base);
     ::norm::DType dtype = manifest.dtype(buffer);
     uint64_t element = byteSize(dtype);
+    bool isOfRows =
+        launch.getOrder().isAcross() || launch.getSpace().hasRows(index);
+    int64_t wanted = isOfRows || !attr.getColumnAlignment()
+                         ? attr.getAlignment()
+                         : attr.getColumnAlignment();
     uint64_t alignment =
-        std::min<uint64_t>(attr.getAlignment(), ::norm::bytesOf(dtype, chunk));
+        std::min<uint64_t>(wanted, ::norm::bytesOf(dtype, chunk));
     // Every buffer is aligned to its elements.
     bool known = llvm::any_of(variant.requirements, [&](const auto &other) {
       return other.buffer == buffer && other.alignment >= alignment;
@@ -444,9 +482,6 @@ LogicalResult ManifestBuilder::addKernel(LaunchOp launch) {
   kernel.schedule = printAttribute(launch.getSchedule());
   addBuffers(launch, kernel);
 
-  const ::norm::GPUTarget *gpu = ::norm::findGPUTarget(manifest.target);
-  variant.waits = gpu && gpu->hasDependentLaunch() && variant.split == 1 &&
-                  launch.getSchedule().getPdl();
   mlir::norm_tile::SpaceAttr space = launch.getSpace();
   mlir::norm::OrderAttr order = launch.getOrder();
   auto numbers = llvm::to_vector(llvm::seq<unsigned>(0, space.getNumDims()));

@@ -165,6 +165,12 @@ llvm::Error Checker::extents(unsigned index) {
       return fail(manifest, index,
                   "expects shape " + printShape(want.shape) + " but got " +
                       printShape(got.shape));
+  for (size_t dim = 0; dim < want.multiples.size(); ++dim)
+    if (got.shape[dim] % int64_t(want.multiples[dim]) != 0)
+      return fail(manifest, index,
+                  "expects a multiple of " + llvm::Twine(want.multiples[dim]) +
+                      " as extent of dim " + llvm::Twine(dim) + " but got " +
+                      llvm::Twine(got.shape[dim]));
   for (size_t dim = 0; dim < want.equals.size(); ++dim) {
     const std::optional<BufferDim> &source = want.equals[dim];
     if (!source)

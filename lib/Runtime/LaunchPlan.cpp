@@ -125,7 +125,9 @@ private:
   llvm::Expected<uint64_t> minimalBytes(const Kernel &kernel) const;
   llvm::Expected<uint64_t> slot(const Param &param,
                                 const KernelLaunch &launch) const;
-  bool holds(const AlignmentRequirement &requirement) const;
+  llvm::Expected<uint64_t> stride(const Param &param) const;
+  bool holds(const AlignmentRequirement &requirement,
+             const Kernel &kernel) const;
   uint64_t mostCtas() const {
     return resources.maxCtas ? resources.maxCtas
                              : std::numeric_limits<uint64_t>::max();
@@ -149,7 +151,8 @@ llvm::Error Planner::addTemporaries() {
     for (const TemporaryExtent &extent : temporary.shape)
       shape.push_back(
           extent.source
-              ? buffers[extent.source->buffer].shape[extent.source->dim]
+              ? buffers[extent.source->buffer].shape[extent.source->dim] /
+                    int64_t(extent.divisor)
               : extent.value);
     if (llvm::Error error =
             checkPacked(temporary.dtype, shape, contiguousStrides(shape)))
@@ -203,7 +206,14 @@ llvm::Expected<int64_t> Planner::product(const BufferDims &dims) const {
     extents.push_back(buffers[dims.buffer].shape[dim]);
   if (dims.factor != 1)
     extents.push_back(int64_t(dims.factor));
-  return numElements(extents);
+  llvm::Expected<int64_t> whole = numElements(extents);
+  if (!whole || dims.divisor == 1)
+    return whole;
+  if (*whole % int64_t(dims.divisor) != 0)
+    return llvm::createStringError(
+        manifest.describe(dims.buffer) + ": expects a multiple of " +
+        llvm::Twine(dims.divisor) + " elements but got " + llvm::Twine(*whole));
+  return *whole / int64_t(dims.divisor);
 }
 
 llvm::Expected<uint64_t> Planner::elementBytes(unsigned buffer) const {
@@ -236,6 +246,18 @@ llvm::Expected<uint64_t> Planner::minimalBytes(const Kernel &kernel) const {
   return total;
 }
 
+llvm::Expected<uint64_t> Planner::stride(const Param &param) const {
+  llvm::Expected<int64_t> steps =
+      product({param.buffer,
+               {param.dims.begin() + 1, param.dims.end()},
+               param.factor,
+               param.divisor});
+  if (!steps)
+    return steps.takeError();
+  return uint64_t(buffers[param.buffer].strides[param.dims.front()]) *
+         uint64_t(*steps);
+}
+
 llvm::Expected<uint64_t> Planner::slot(const Param &param,
                                        const KernelLaunch &launch) const {
   const BoundArgument &buffer = buffers[param.buffer];
@@ -243,10 +265,10 @@ llvm::Expected<uint64_t> Planner::slot(const Param &param,
   case Param::Kind::Pointer:
     return buffer.address;
   case Param::Kind::Stride:
-    return uint64_t(buffer.strides[param.dims.front()]) * param.factor;
+    return stride(param);
   case Param::Kind::Extent: {
     llvm::Expected<int64_t> extent =
-        product({param.buffer, param.dims, param.factor});
+        product({param.buffer, param.dims, param.factor, param.divisor});
     if (!extent)
       return extent.takeError();
     return uint64_t(*extent);
@@ -261,7 +283,8 @@ llvm::Expected<uint64_t> Planner::slot(const Param &param,
   return uint64_t(0);
 }
 
-bool Planner::holds(const AlignmentRequirement &requirement) const {
+bool Planner::holds(const AlignmentRequirement &requirement,
+                    const Kernel &kernel) const {
   const BoundArgument &buffer = buffers[requirement.buffer];
   if (buffer.address % requirement.alignment != 0)
     return false;
@@ -271,6 +294,20 @@ bool Planner::holds(const AlignmentRequirement &requirement) const {
                 requirement.alignment !=
             0)
       return false;
+  // Steps from one part of a dim to the next.
+  for (const Param &param : kernel.params) {
+    if (param.kind != Param::Kind::Stride ||
+        param.buffer != requirement.buffer || param.dims.size() == 1)
+      continue;
+    llvm::Expected<uint64_t> steps = stride(param);
+    if (!steps) {
+      // Said once more where the parameter is filled in.
+      llvm::consumeError(steps.takeError());
+      return false;
+    }
+    if (bytesOf(buffer.dtype, *steps) % requirement.alignment != 0)
+      return false;
+  }
   return true;
 }
 
@@ -302,7 +339,7 @@ llvm::Error Planner::chooseVariant(KernelLaunch &launch) const {
   for (unsigned i = 0; i < kernel.variants.size(); ++i) {
     const Variant &variant = kernel.variants[i];
     if (!llvm::all_of(variant.requirements, [&](const auto &requirement) {
-          return holds(requirement);
+          return holds(requirement, kernel);
         }))
       continue;
     isAligned = true;
@@ -313,10 +350,10 @@ llvm::Error Planner::chooseVariant(KernelLaunch &launch) const {
   std::string name =
       "kernel " + std::to_string(launch.kernel) + " '" + kernel.program + "': ";
   if (isAligned && resources.maxCtas)
-    return llvm::createStringError(
-        llvm::Twine(name) + "expects at most " +
-        llvm::Twine(resources.maxCtas) + " CTAs but " +
-        llvm::Twine(launch.rows) + " rows take more of them at once");
+    return llvm::createStringError(llvm::Twine(name) + "expects at most " +
+                                   llvm::Twine(resources.maxCtas) +
+                                   " CTAs but " + llvm::Twine(launch.rows) +
+                                   " rows take more of them at once");
   if (isAligned)
     return llvm::createStringError(
         llvm::Twine(name) + "expects all CTAs to be resident at once but " +

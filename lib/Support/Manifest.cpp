@@ -108,6 +108,8 @@ llvm::Error Verifier::dims(const llvm::Twine &path, const BufferDims &value) {
       return fail(path + ".dims", "expects dims below the rank " +
                                       llvm::Twine(rank) + " but got " +
                                       llvm::Twine(dim));
+  if (value.divisor == 0)
+    return fail(path + ".divisor", "expects 1 or more but got 0");
   return llvm::Error::success();
 }
 
@@ -147,6 +149,13 @@ llvm::Error Verifier::argument(unsigned index) {
   if (arg.inPlace)
     if (llvm::Error error = inPlace(path + ".in_place", arg))
       return error;
+  if (!arg.multiples.empty() && arg.multiples.size() != arg.shape.size())
+    return fail(path + ".multiples", "expects one entry per extent (" +
+                                         llvm::Twine(arg.shape.size()) +
+                                         ") but got " +
+                                         llvm::Twine(arg.multiples.size()));
+  if (llvm::is_contained(arg.multiples, 0u))
+    return fail(path + ".multiples", "expects 1 or more but got 0");
   if (arg.equals.empty())
     return llvm::Error::success();
   if (arg.equals.size() != arg.shape.size())
@@ -214,8 +223,9 @@ llvm::Error Verifier::temporary(unsigned index) {
     if (extent.source->buffer >= manifest.arguments.size())
       return fail(path, "expects the extent of an argument but got buffer " +
                             llvm::Twine(extent.source->buffer));
-    if (llvm::Error error =
-            dims(path, {extent.source->buffer, {extent.source->dim}}))
+    if (llvm::Error error = dims(
+            path,
+            {extent.source->buffer, {extent.source->dim}, 1, extent.divisor}))
       return error;
   }
   return llvm::Error::success();
@@ -227,12 +237,11 @@ llvm::Error Verifier::param(const std::string &path, const Param &param,
   case Param::Kind::Pointer:
     return tensor(path + ".buffer", param.buffer);
   case Param::Kind::Stride:
-    if (param.dims.size() != 1)
-      return fail(path + ".dims", "expects one dim for a stride but got " +
-                                      llvm::Twine(param.dims.size()));
-    return dims(path, {param.buffer, param.dims});
+    if (param.dims.empty())
+      return fail(path + ".dims", "expects a dim for a stride but got none");
+    [[fallthrough]];
   case Param::Kind::Extent:
-    return dims(path, {param.buffer, param.dims, param.factor});
+    return dims(path, {param.buffer, param.dims, param.factor, param.divisor});
   case Param::Kind::Scalar:
     if (llvm::Error error = buffer(path + ".argument", param.buffer))
       return error;
@@ -384,6 +393,8 @@ json::Object toObject(const BufferDims &value) {
                       {"dims", toArray(value.dims)}};
   if (value.factor != 1)
     object["factor"] = int64_t(value.factor);
+  if (value.divisor != 1)
+    object["divisor"] = int64_t(value.divisor);
   return object;
 }
 
@@ -418,14 +429,23 @@ json::Object toObject(const Argument &arg) {
     object["contiguous"] = true;
   if (arg.inPlace)
     object["in_place"] = int64_t(*arg.inPlace);
+  if (!arg.multiples.empty())
+    object["multiples"] = json::Array(arg.multiples);
   return object;
 }
 
 json::Object toObject(const Temporary &temporary) {
   json::Array shape;
-  for (const TemporaryExtent &extent : temporary.shape)
-    shape.push_back(extent.source ? json::Value(toObject(*extent.source))
-                                  : json::Value(extent.value));
+  for (const TemporaryExtent &extent : temporary.shape) {
+    if (!extent.source) {
+      shape.push_back(extent.value);
+      continue;
+    }
+    json::Object source = toObject(*extent.source);
+    if (extent.divisor != 1)
+      source["divisor"] = int64_t(extent.divisor);
+    shape.push_back(std::move(source));
+  }
   json::Object object{{"dtype", name(temporary.dtype)},
                       {"shape", std::move(shape)}};
   if (temporary.slot)
@@ -445,11 +465,16 @@ json::Object toObject(const Param &param) {
         {"dim", int64_t(param.dims.empty() ? 0 : param.dims.front())}};
     if (param.factor != 1)
       object["factor"] = int64_t(param.factor);
+    if (param.dims.size() > 1)
+      object["extents"] =
+          toArray(std::vector(param.dims.begin() + 1, param.dims.end()));
+    if (param.divisor != 1)
+      object["divisor"] = int64_t(param.divisor);
     return object;
   }
   case Param::Kind::Extent: {
-    json::Object object =
-        toObject(BufferDims{param.buffer, param.dims, param.factor});
+    json::Object object = toObject(
+        BufferDims{param.buffer, param.dims, param.factor, param.divisor});
     object["kind"] = "extent";
     return object;
   }
@@ -482,6 +507,8 @@ json::Object toObject(const Variant &variant) {
     object["spill_bytes"] = int64_t(*variant.spillBytes);
   if (variant.split != 1)
     object["split"] = int64_t(variant.split);
+  if (variant.waits)
+    object["waits"] = true;
   return object;
 }
 
@@ -507,8 +534,6 @@ json::Object toObject(const Kernel &kernel) {
                       {"reads", toArray(kernel.reads)},
                       {"writes", toArray(kernel.writes)},
                       {"rows", toObject(kernel.rows)},
-  if (variant.waits)
-    object["waits"] = true;
                       {"columns", toObject(kernel.columns)},
                       {"params", toObjects<Param>(kernel.params)},
                       {"variants", toObjects<Variant>(kernel.variants)}};

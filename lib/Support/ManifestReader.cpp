@@ -220,7 +220,8 @@ llvm::Error read(const Node &node, BufferDim &out) {
 llvm::Error read(const Node &node, BufferDims &out) {
   return inOrder({[&] { return readField(node, "buffer", out.buffer); },
                   [&] { return readField(node, "dims", out.dims); },
-                  [&] { return readOptional(node, "factor", out.factor); }});
+                  [&] { return readOptional(node, "factor", out.factor); },
+                  [&] { return readOptional(node, "divisor", out.divisor); }});
 }
 
 llvm::Error read(const Node &node, std::optional<BufferDim> &out) {
@@ -250,12 +251,15 @@ llvm::Error read(const Node &node, Argument &out) {
        [&] { return readField(node, "aliases", out.aliases); },
        [&] { return readOptional(node, "equals", out.equals); },
        [&] { return readOptional(node, "contiguous", out.contiguous); },
-       [&] { return readOptional(node, "in_place", out.inPlace); }});
+       [&] { return readOptional(node, "in_place", out.inPlace); },
+       [&] { return readOptional(node, "multiples", out.multiples); }});
 }
 
 llvm::Error read(const Node &node, TemporaryExtent &out) {
   if (node.isObject())
-    return read(node, out.source.emplace());
+    return inOrder(
+        {[&] { return read(node, out.source.emplace()); },
+         [&] { return readOptional(node, "divisor", out.divisor); }});
   llvm::Expected<uint64_t> number = node.number(kMax64);
   if (!number)
     return number.takeError();
@@ -279,16 +283,24 @@ llvm::Error read(const Node &node, Param &out) {
   }
   if (kind == "stride") {
     out.kind = Param::Kind::Stride;
+    std::vector<unsigned> extents;
     return inOrder(
         {[&] { return readField(node, "buffer", out.buffer); },
          [&] { return readField(node, "dim", out.dims.emplace_back()); },
-         [&] { return readOptional(node, "factor", out.factor); }});
+         [&] { return readOptional(node, "factor", out.factor); },
+         [&] { return readOptional(node, "extents", extents); },
+         [&] {
+           llvm::append_range(out.dims, extents);
+           return readOptional(node, "divisor", out.divisor);
+         }});
   }
   if (kind == "extent") {
     out.kind = Param::Kind::Extent;
-    return inOrder({[&] { return readField(node, "buffer", out.buffer); },
-                    [&] { return readField(node, "dims", out.dims); },
-                    [&] { return readOptional(node, "factor", out.factor); }});
+    return inOrder(
+        {[&] { return readField(node, "buffer", out.buffer); },
+         [&] { return readField(node, "dims", out.dims); },
+         [&] { return readOptional(node, "factor", out.factor); },
+         [&] { return readOptional(node, "divisor", out.divisor); }});
   }
   if (kind == "scalar") {
     out.kind = Param::Kind::Scalar;

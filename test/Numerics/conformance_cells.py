@@ -108,9 +108,6 @@ REASONS = {
               "Without an axis of space each row is one element."),
     "CH-C2": ("expects 'channel_axis' from 1 to 3 but got 0",
               "Axis 0 is that of the samples."),
-    "DYNAMIC-C": ("expects static extents of the parts of axis 1",
-                  "Groups of channels are dims of their own, and how many channels"
-                  " are in one has to be known."),
     "SM-89": ("needs sm_89 or newer but target is sm_80",
               "These GPUs have no conversions of 8-bit floats."),
 }
@@ -190,8 +187,6 @@ class Cell:
             return "CH-C1"
         if name in ("instance_norm", "group_norm") and axes[0] == 0:
             return "CH-C2"
-        if name == "group_norm" and self.layout.is_dynamic:
-            return "" if self.layout.fixed else "DYNAMIC-C"
         return ""
 
     def tensor(self, shape, dtype):

@@ -44,11 +44,12 @@ struct BufferDim {
 };
 
 /// Some dimensions of one buffer; stands for `factor` times the product of
-/// their extents.
+/// their extents, divided by `divisor`, which leaves no rest.
 struct BufferDims {
   unsigned buffer = 0;
   std::vector<unsigned> dims;
   uint64_t factor = 1;
+  uint64_t divisor = 1;
   bool operator==(const BufferDims &) const = default;
 };
 
@@ -76,17 +77,22 @@ struct Argument {
   bool contiguous = false;
   /// Of an output: the input whose memory it must be in.
   std::optional<unsigned> inPlace = std::nullopt;
+  /// For each extent, what it must be a multiple of; empty where that is 1.
+  std::vector<uint64_t> multiples;
   bool operator==(const Argument &) const = default;
 };
 
-/// An extent of a temporary: a number, or the extent of an argument's dim.
+/// An extent of a temporary: a number, or the extent of an argument's dim
+/// divided by `divisor`, a multiple of which it must be.
 struct TemporaryExtent {
   int64_t value = 0;
   std::optional<BufferDim> source; // overrides `value`
+  uint64_t divisor = 1;
 
   TemporaryExtent() = default;
   TemporaryExtent(int64_t value) : value(value) {}
-  TemporaryExtent(BufferDim source) : source(source) {}
+  TemporaryExtent(BufferDim source, uint64_t divisor = 1)
+      : source(source), divisor(divisor) {}
   bool operator==(const TemporaryExtent &) const = default;
 };
 
@@ -104,8 +110,11 @@ struct Temporary {
 struct Param {
   enum class Kind : uint8_t {
     Pointer,   ///< address of `buffer`
-    Stride,    ///< `factor` times the stride of `dims[0]` of `buffer`, elements
-    Extent,    ///< `factor` times the product of the extents `dims` of `buffer`
+    Stride,    ///< elements: `factor` times the stride of `dims[0]` of
+               ///< `buffer`, times the extents of the other `dims`, over
+               ///< `divisor`
+    Extent,    ///< `factor` times the product of the extents `dims` of
+               ///< `buffer`, over `divisor`
     Scalar,    ///< bits of the scalar argument `buffer`, in the low bytes
     Workspace, ///< address of the kernel's part of the workspace
     Split,     ///< CTAs that share a row, a signed integer
@@ -114,6 +123,7 @@ struct Param {
   unsigned buffer = 0;
   std::vector<unsigned> dims;
   uint64_t factor = 1;
+  uint64_t divisor = 1;
   bool operator==(const Param &) const = default;
 
   static Param pointer(unsigned buffer) { return {Kind::Pointer, buffer, {}}; }
@@ -124,6 +134,9 @@ struct Param {
                       uint64_t factor = 1) {
     return {Kind::Extent, buffer, std::move(dims), factor};
   }
+  static Param extent(const BufferDims &dims) {
+    return {Kind::Extent, dims.buffer, dims.dims, dims.factor, dims.divisor};
+  }
   static Param scalar(unsigned argument) {
     return {Kind::Scalar, argument, {}};
   }
@@ -131,8 +144,9 @@ struct Param {
   static Param split() { return {Kind::Split, 0, {}}; }
 };
 
-/// The address of `buffer`, and the byte strides of all its dims but the last
-/// that have more than one element, must be multiples of `alignment` bytes.
+/// The address of `buffer`, the byte strides of all its dims but the last that
+/// have more than one element, and those of the kernel's `Stride` parameters of
+/// it with more than one dim, must be multiples of `alignment` bytes.
 struct AlignmentRequirement {
   unsigned buffer = 0;
   uint64_t alignment = 1;
@@ -156,6 +170,8 @@ struct Variant {
   /// on it, so that all CTAs of the grid must be resident at once. 0: the
   /// largest power of two up to `Kernel::slices` for which they are, else 1.
   uint64_t split = 1;
+  /// Waits by itself for the grids before it, which it may be launched beside.
+  bool waits = false;
   bool operator==(const Variant &) const = default;
 };
 
@@ -170,8 +186,6 @@ struct Kernel {
   std::vector<unsigned> writes;
   BufferDims rows; ///< the units of work, each by one CTA or several
   BufferDims columns;
-  /// Waits by itself for the grids before it, which it may be launched beside.
-  bool waits = false;
   std::vector<Param> params;
   std::vector<Variant> variants;
   /// CTAs, for a kernel that isn't one over rows: it was written by hand, and

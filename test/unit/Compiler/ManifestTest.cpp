@@ -40,6 +40,8 @@ std::string print(const Param &param) {
     text += "." + std::to_string(dim);
   if (param.factor != 1)
     text += " x" + std::to_string(param.factor);
+  if (param.divisor != 1)
+    text += " / " + std::to_string(param.divisor);
   return text;
 }
 
@@ -48,6 +50,30 @@ std::vector<std::string> print(const std::vector<Param> &params) {
   for (const Param &param : params)
     texts.push_back(print(param));
   return texts;
+}
+
+// Groups of channels whose number is known at launch only.
+TEST(CompiledManifest, GroupsDivideChannels) {
+  Manifest manifest = manifestOf(R"(
+func.func @main(%x: tensor<?x?x?x?xf16>) -> tensor<?x?x?x?xf16> {
+  %y = norm.group_norm %x groups = 8 channel_axis = 3 eps = 1.0e-5
+      : tensor<?x?x?x?xf16> -> tensor<?x?x?x?xf16>
+  return %y : tensor<?x?x?x?xf16>
+})",
+                                 "sm_90");
+  ASSERT_EQ(manifest.arguments.size(), 2u);
+  std::vector<uint64_t> multiples = {1, 1, 1, 8};
+  for (const Argument &argument : manifest.arguments)
+    EXPECT_EQ(argument.multiples, multiples);
+  // The result has as many channels.
+  ASSERT_EQ(manifest.arguments[1].equals.size(), 4u);
+  EXPECT_EQ(manifest.arguments[1].equals[3], (BufferDim{0, 3}));
+  ASSERT_EQ(manifest.kernels.size(), 1u);
+  EXPECT_EQ(manifest.kernels[0].rows, (BufferDims{0, {0}, 8}));
+  EXPECT_EQ(manifest.kernels[0].columns, (BufferDims{0, {1, 2, 3}, 1, 8}));
+  std::vector<std::string> params = print(manifest.kernels[0].params);
+  EXPECT_TRUE(llvm::is_contained(params, "stride 0.3.3 / 8"));
+  EXPECT_TRUE(llvm::is_contained(params, "extent 0.3 / 8"));
 }
 
 // x, w, s and then the results y and r.

@@ -178,6 +178,35 @@ TEST(ManifestTest, VerifierChecksSplitKernels) {
   EXPECT_EQ(broken([](Kernel &k) { k.params[1].factor = 0; }), "");
 }
 
+TEST(ManifestTest, DivisorsAreReadBack) {
+  Manifest manifest = exampleManifest();
+  Kernel &kernel = manifest.kernels[0];
+  kernel.columns.divisor = 8;
+  kernel.params = {Param::extent({0, {0}, 1, 4}), Param::stride(0, 0)};
+  kernel.params[1].dims = {0, 0};
+  kernel.params[1].divisor = 16;
+  Argument &argument = manifest.arguments[0];
+  argument.multiples.assign(argument.shape.size(), 32);
+  llvm::Expected<Manifest> read = parseManifest(printManifest(manifest));
+  ASSERT_TRUE(bool(read)) << llvm::toString(read.takeError());
+  EXPECT_EQ(*read, manifest);
+
+  auto broken = [&](auto change) {
+    Manifest copy = manifest;
+    change(copy);
+    return errorOf(copy);
+  };
+  EXPECT_EQ(broken([](Manifest &m) { m.kernels[0].params[0].divisor = 0; }),
+            "manifest: kernels[0].params[0].divisor: expects 1 or more but "
+            "got 0");
+  EXPECT_EQ(broken([](Manifest &m) { m.arguments[0].multiples.back() = 0; }),
+            "manifest: arguments[0].multiples: expects 1 or more but got 0");
+  EXPECT_EQ(
+      broken([](Manifest &m) { m.arguments[0].multiples = {1, 2, 3, 4, 5}; }),
+      "manifest: arguments[0].multiples: expects one entry per extent (" +
+          std::to_string(argument.shape.size()) + ") but got 5");
+}
+
 TEST(ManifestTest, ParserNamesTheField) {
   std::string text = printManifest(exampleManifest());
   auto replaced = [&](llvm::StringRef from, llvm::StringRef to) {
