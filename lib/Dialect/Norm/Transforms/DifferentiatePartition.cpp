@@ -220,12 +220,20 @@ void Partition::plan(Value value, const PartKey &key) {
 // The programs
 //===----------------------------------------------------------------------===//
 
-/// The dims of a program: also those that its ops name.
+/// The dims of a program: also those that its ops name, and those of an operand
+/// that tells their extents.
 uint64_t Partition::getSpace(const PartKey &key, const Part &part) {
   uint64_t space = key.over | key.rows;
-  for (Value value : part.planned)
-    if (auto extent = value.getDefiningOp<ExtentOp>())
-      space |= uint64_t(1) << *whole.getDimNumber(extent.getDim());
+  for (Operation &op : *whole.getBlock()) {
+    auto extent = dyn_cast<ExtentOp>(op);
+    if (!extent || !part.planned.contains(extent.getResult()))
+      continue;
+    uint64_t dim = uint64_t(1) << *whole.getDimNumber(extent.getDim());
+    for (unsigned number = 0, e = whole.getInputs().size();
+         number != e && !(space & dim); ++number)
+      if (getMapDims(number) & dim)
+        space |= getMapDims(number);
+  }
   return space;
 }
 

@@ -38,8 +38,6 @@ static SmallVector<Value> getSmoothOperands(Operation *op) {
     return {select.getTrueValue(), select.getFalseValue()};
   if (auto sign = dyn_cast<math::CopySignOp>(op))
     return {sign.getLhs()};
-  if (auto power = dyn_cast<math::FPowIOp>(op))
-    return {power.getLhs()};
   return op->getOperands();
 }
 
@@ -202,20 +200,6 @@ bool CotangentRules::propagateChoice(Operation *op, const Terms &cotangent) {
       passTo(op->getOperand(1), terms.addGuard(cotangent, second));
     return true;
   }
-  if (auto clamp = dyn_cast<math::ClampFOp>(op)) {
-    Value value = terms.convert(clamp.getValue());
-    Value least = terms.convert(clamp.getMin());
-    Value most = terms.convert(clamp.getMax());
-    Guard isAbove{terms.makeCompare(code(P::OGE), value, least), true};
-    Guard isBelow{terms.makeCompare(code(P::OLE), value, most), true};
-    passTo(clamp.getValue(),
-           terms.addGuard(terms.addGuard(cotangent, isAbove), isBelow));
-    isAbove = {terms.makeCompare(code(P::OGT), value, most), true};
-    isBelow = {terms.makeCompare(code(P::OLT), value, least), true};
-    passTo(clamp.getMin(), terms.addGuard(cotangent, isBelow));
-    passTo(clamp.getMax(), terms.addGuard(cotangent, isAbove));
-    return true;
-  }
   return false;
 }
 
@@ -236,9 +220,7 @@ bool CotangentRules::propagateConversion(Operation *op,
 bool CotangentRules::propagateBinaryMath(Operation *op,
                                          const Terms &cotangent) {
   Term joined =
-      isa<math::PowFOp, math::FPowIOp, math::Atan2Op, math::CopySignOp>(op)
-          ? terms.join(cotangent)
-          : Term();
+      isa<math::PowFOp, math::CopySignOp>(op) ? terms.join(cotangent) : Term();
   auto pass = [&](Value operand, const Term &factor) {
     if (isActive(operand))
       passTo(operand, {terms.multiply(joined, factor)});
@@ -252,26 +234,6 @@ bool CotangentRules::propagateBinaryMath(Operation *op,
       pass(power.getRhs(),
            terms.multiply(terms.getTerm(terms.make<math::PowFOp>({a, b})),
                           terms.getTerm(terms.make<math::LogOp>(a))));
-    return true;
-  }
-  if (auto power = dyn_cast<math::FPowIOp>(op)) {
-    Value a = terms.convert(power.getLhs());
-    Value b = terms.convert(power.getRhs());
-    Value less = terms.make<arith::SubFOp>({b, terms.constant(1.0)});
-    pass(power.getLhs(),
-         terms.multiply(terms.getTerm(terms.make<math::PowFOp>({a, less})),
-                        terms.getTerm(b)));
-    return true;
-  }
-  if (auto angle = dyn_cast<math::Atan2Op>(op)) {
-    Value y = terms.convert(angle.getLhs()), x = terms.convert(angle.getRhs());
-    Value squares =
-        terms.make<math::FmaOp>({y, y, terms.make<arith::MulFOp>({x, x})});
-    Term inverse = terms.getPower(squares, -2);
-    pass(angle.getLhs(), terms.multiply(inverse, terms.getTerm(x)));
-    pass(angle.getRhs(),
-         terms.multiply(terms.multiply(inverse, terms.getTerm(y)),
-                        terms.getConstant(-1)));
     return true;
   }
   if (auto sign = dyn_cast<math::CopySignOp>(op)) {
