@@ -38,11 +38,34 @@
 // CHECK-NOT:     llvm.store
 // CHECK:         gpu.return
 
-// The other variant, for buffers that are not aligned.
+// The other variant, for buffers that are not aligned. Words that cover a chunk
+// are shifted into place; all are loaded before the first is used, where they
+// lie within the row. Results reach memory by way of shared memory, in aligned
+// pieces, and the ends of the row by elements.
 
 // CHECK-LABEL: gpu.func @sum_0_unaligned(
-// CHECK:         llvm.load %{{.*}} {alignment = 2 : i64, nontemporal} : !llvm.ptr<1> -> bf16
-// CHECK-NOT:     alignment = 16
+// CHECK:         %[[ADDRESS:.*]] = llvm.ptrtoint %{{.*}} : !llvm.ptr<1> to i64
+// CHECK:         %[[LOW:.*]] = arith.trunci %[[ADDRESS]] : i64 to i32
+// CHECK:         %[[MISFIT:.*]] = arith.andi %[[LOW]],
+// CHECK:         scf.if
+// CHECK-COUNT-12: llvm.load %{{.*}} {alignment = 8 : i64, nontemporal} : !llvm.ptr<1> -> vector<2xi32>
+// CHECK-NOT:     alignment = 8
+// CHECK:         %[[BIT:.*]] = arith.andi %[[MISFIT]],
+// CHECK:         %[[IS_ODD:.*]] = arith.cmpi ne, %[[BIT]],
+// CHECK-COUNT-5: arith.select %[[IS_ODD]], %{{.*}} : i32
+// CHECK-COUNT-4: llvm.intr.fshr
+// CHECK:         scf.if
+// CHECK:           arith.minsi
+// CHECK:           llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<1> -> bf16
+// CHECK-COUNT-16: llvm.store %{{.*}} {alignment = 4 : i64} : i32, !llvm.ptr<3>
+// CHECK-NOT:     !llvm.ptr<1>
+// CHECK:         gpu.barrier
+// CHECK-COUNT-5: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<3> -> i32
+// CHECK-COUNT-4: llvm.intr.fshr
+// CHECK:         llvm.store %{{.*}} {alignment = 16 : i64} : vector<4xi32>, !llvm.ptr<1>
+// CHECK:         %[[END:.*]] = llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr<3> -> bf16
+// CHECK:         llvm.store %[[END]], %{{.*}} {alignment = 2 : i64} : bf16, !llvm.ptr<1>
+// CHECK-NOT:     llvm.store
 // CHECK:         gpu.return
 
 // CHECK-LABEL: func.func @sum(
@@ -64,8 +87,8 @@ func.func @sum(%x: memref<?x4096xbf16, strided<[?, 1]>>, %y: memref<?x4096xbf16,
 
 // -----
 
-// Odd rows are aligned to their elements only: one variant, whose last chunk is
-// loaded and stored as far as it goes.
+// Odd rows are aligned to their elements only: one variant. What a kernel also
+// writes is loaded by elements: words would hold some of another thread's.
 
 // CHECK-LABEL: gpu.func @odd_0(
 // CHECK-NOT:     alignment = 16

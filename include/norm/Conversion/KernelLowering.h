@@ -28,6 +28,7 @@ struct Chunk {
   bool isClamped = false; ///< there is one at `column` in any case
   Value dynamicColumn; ///< the same as an i64 where it isn't
   int64_t number = -1;         ///< number of the thread's step, if known
+  int64_t block = 0;           ///< of the thread's lanes
 };
 
 /// Walks a kernel and emits code for one target. Row-level code and the

@@ -83,7 +83,7 @@ protected:
   Value rowBase(Value operand);
   /// Bytes to which chunks of an operand are aligned.
   int64_t alignmentOf(const Buffer &buffer) const;
-  int64_t accessElements(const Buffer &buffer, Type element) const;
+  int64_t accessElements(const Buffer &buffer, Type element);
   Value loadWhole(Value pointer, VectorType type, const Buffer &buffer);
   void storeWhole(Value value, Value pointer, const Buffer &buffer);
   /// A chunk whose first element is `linear` of the dims of chunks, i64 or i32;
@@ -162,18 +162,25 @@ private:
   // Stores at any address (GPUStaging.cpp).
   /// Where results wait for the accesses that take them to memory.
   struct Stage {
-    int64_t offset = 0; ///< bytes in dynamic shared memory; -1 for nowhere
-    int64_t rowWords = 0; ///< of 4 bytes, of one row in one batch
-    int64_t batch = 0;    ///< steps that are stored at once
-    int64_t places = 1;   ///< batches that have a place of their own
+    int64_t offset = -1;   ///< bytes in dynamic shared memory; -1: not staged
+    int64_t rowBytes = 0;  ///< from one row's place to the next one's
+    int64_t batchBytes = 0; ///< from one batch's place to the next one's
+    int64_t chunkBytes = 0;
+    int64_t elementBytes = 0;
   };
-  const Stage *stageOf(norm_tile::StoreOp op);
-  Value stagedWord(Value word);
-  void stage(norm_tile::StoreOp op, const Stage &stage, Value value,
-             const Chunk &chunk);
-  void storeStaged(Value first, int64_t steps);
-  void storeGroups(const Stage &stage, Value pointer, Value bytes,
-                   int64_t steps);
+  bool mayBeStaged(norm_tile::StoreOp op);
+  void findBatches();
+  const Stage &stageOf(norm_tile::StoreOp op);
+  Value stagedWord(const Stage &stage, Value word, int64_t batch);
+  void stage(norm_tile::StoreOp op, Value value, const Chunk &chunk);
+  /// Stores what was staged of the steps before `end`, once there is a batch.
+  void storeBatch(int64_t end);
+  void storeBatch(Value first);
+  void storeStaged(Value first, Value count, int64_t batch);
+  void storeWords(const Stage &stage, Value pointer, Value bytes,
+                  int64_t batch);
+  void storeEnds(const Stage &stage, Value pointer, Value bytes, Type element,
+                 int64_t batch);
   // Exchange.
   void storeState(ArrayRef<Value> buffers, Value position,
                   const ReduceState &state, ReduceEmitter &emitter);
@@ -187,6 +194,12 @@ private:
   Value isRow;       ///< i1: the group has a row; null where all have
   llvm::DenseMap<Value, Value> threadPointers;
   llvm::DenseMap<Value, Covering> coverings;
+  llvm::DenseMap<Operation *, Stage> stages;
+  int64_t batchSteps = 0;  ///< steps whose results are stored at once
+  int64_t batchPlaces = 1; ///< batches with a place of their own
+  int64_t stagedBytes = 0; ///< of shared memory
+  /// Stores of which something is staged.
+  SmallVector<norm_tile::StoreOp> staged;
   /// Words loaded ahead of use, for a load and the number of its step.
   llvm::DenseMap<std::pair<Operation *, int64_t>, SmallVector<Value>> loaded;
   /// Shared memory of each partial, one buffer for each part.

@@ -81,7 +81,7 @@ int64_t GPULowering::alignmentOf(const Buffer &buffer) const {
 }
 
 /// Elements of one access: what the alignment allows, up to 16 bytes.
-int64_t GPULowering::accessElements(const Buffer &buffer, Type element) const {
+int64_t GPULowering::accessElements(const Buffer &buffer, Type element) {
   int64_t bytes = std::min<int64_t>(16, alignmentOf(buffer));
   return std::clamp<int64_t>(bytes / bytesOf(element), 1,
                              kernel.getChunkSize());
@@ -438,8 +438,8 @@ void GPULowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
     storeGroups(op, value, chunk);
     return;
   }
-  if (const Stage *place = stageOf(op)) {
-    stage(op, *place, value, chunk);
+  if (stageOf(op).offset >= 0) {
+    stage(op, value, chunk);
     return;
   }
   const Buffer &buffer = bufferOf(op.getDestination());

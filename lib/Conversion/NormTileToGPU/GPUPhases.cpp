@@ -138,6 +138,7 @@ Chunk GPULowering::constantChunk(int64_t iteration, int64_t block) {
   Chunk chunk;
   chunk.constantColumn = plan.column(iteration, block, 0);
   chunk.number = iteration * plan.blocks() + block;
+  chunk.block = block;
   Value column =
       arith::AddIOp::create(b, loc, firstColumn, i64(chunk.constantColumn));
   chunk.column = arith::IndexCastOp::create(b, loc, b.getIndexType(), column);
@@ -148,6 +149,7 @@ Chunk GPULowering::constantChunk(int64_t iteration, int64_t block) {
 
 Chunk GPULowering::dynamicChunk(Value base, int64_t block, bool masked) {
   Chunk chunk;
+  chunk.block = block;
   chunk.dynamicColumn =
       arith::AddIOp::create(b, loc, base, i64(block * plan.stepSize()));
   Value column =
@@ -228,9 +230,11 @@ LogicalResult GPULowering::lowerUnrolled(PhaseOp phase) {
   int64_t steps = plan.steps();
   for (int64_t step = 0; step < steps; ++step) {
     int64_t iteration = step / plan.blocks(), block = step % plan.blocks();
+    loadAhead(phase, step);
     auto leaves = reduceChunk(phase, constantChunk(iteration, block));
     if (failed(leaves))
       return failure();
+    storeBatch(step + 1);
     if (iteration == 0) {
       blocks[block] = *leaves;
       continue;
@@ -285,6 +289,7 @@ LogicalResult GPULowering::lowerRolled(PhaseOp phase) {
         appendParts(next, emitter.withCount(
                               emitter.combine(blocks[block][i], (*leaves)[i])));
     }
+    storeBatch(base);
     return next;
   };
 

@@ -40,16 +40,18 @@ static void declareShared(OpBuilder &b, gpu::GPUModuleOp module) {
                          /*alignment=*/128, /*addrSpace=*/3);
 }
 
-/// Bytes to which chunks of neighbours can be aligned: rows and pieces of rows
-/// that follow each other without a gap are as aligned as their size.
-static int64_t widestAlignment(KernelOp kernel) {
+/// Bytes to which chunks of neighbours can be aligned, in operands that have
+/// rows or in others: rows and pieces of rows that follow each other without a
+/// gap are as aligned as their size.
+static int64_t widestAlignment(KernelOp kernel, bool ofRows) {
   SpaceAttr space = kernel.getSpace();
   bool isAcross = kernel.getOrder().isAcross();
   int64_t alignment = 16;
   for (auto [operand, type] :
        llvm::enumerate(kernel.getBlock()->getArgumentTypes())) {
     auto memref = dyn_cast<MemRefType>(type);
-    if (!memref || !(isAcross || space.hasColumns(operand)))
+    if (!memref || !(isAcross || space.hasColumns(operand)) ||
+        (isAcross || space.hasRows(operand)) != ofRows)
       continue;
     auto narrow = [&](int64_t elements) {
       int64_t bytes = elements * memref.getElementTypeBitWidth() / 8;
@@ -85,40 +87,40 @@ static int64_t widestAlignment(KernelOp kernel) {
   return alignment;
 }
 
-/// Bytes per thread that exchanges write, at most.
-static int64_t stateBytesOf(KernelOp kernel) {
-  int64_t bytes = 0;
-  kernel.getBody().walk([&](PhaseOp phase) {
-    for (Type type : phase.getResultTypes()) {
-      auto partial = cast<PartialType>(type);
-      bytes += stateBytes(partial.getKind(), partial.getType());
-    }
-  });
-  return bytes;
+/// Whether rows have an operand with columns in common.
+static bool hasCommonColumns(KernelOp kernel) {
+  SpaceAttr space = kernel.getSpace();
+  if (kernel.getOrder().isAcross())
+    return false;
+  for (auto [operand, type] :
+       llvm::enumerate(kernel.getBlock()->getArgumentTypes()))
+    if (isa<MemRefType>(type) && space.hasColumns(operand) &&
+        !space.hasRows(operand))
+      return true;
+  return false;
 }
 
-/// The schedule of the variant with accesses of single elements: one chunk per
-/// thread where a CTA has the threads. There are many accesses to a chunk, so
-/// this keeps the code short; the order, and with it every bit, is the same.
-static ScheduleAttr narrowSchedule(KernelOp kernel) {
-  ScheduleAttr schedule = kernel.getSchedule();
-  int64_t columns = kernel.getColumns();
-  if (columns < 0 || kernel.getOrder().isAcross() ||
-      schedule.getResidency() != Residency::Registers)
-    return schedule;
-  int64_t leaves =
-      llvm::divideCeil(columns, kernel.getOrder().getLeaf());
-  int64_t threads = std::clamp<int64_t>(llvm::PowerOf2Ceil(leaves),
-                                        schedule.getThreads(),
-                                        kernel.getOrder().getLanes());
-  int64_t rows = std::max<int64_t>(1, 128 / threads);
-  if (threads == schedule.getThreads() ||
-      threads * rows * stateBytesOf(kernel) > ::norm::maxStaticShared)
-    return schedule;
-  return ScheduleAttr::get(
-      kernel.getContext(), threads, rows,
-      schedule.getResidency(), schedule.getPrefetch(), schedule.getVector(),
-      /*max_registers=*/0, /*split=*/1);
+/// What the variants of a kernel take to be aligned, the most first. Rows of an
+/// odd length are at any address, while what they have in common isn't.
+static SmallVector<Alignment, 3> alignmentsOf(KernelOp kernel) {
+  SpaceAttr space = kernel.getSpace();
+  int64_t narrowest = 16;
+  for (auto [operand, type] :
+       llvm::enumerate(kernel.getBlock()->getArgumentTypes()))
+    if (auto memref = dyn_cast<MemRefType>(type);
+        memref && space.hasRows(operand) && space.hasColumns(operand))
+      narrowest = std::clamp<int64_t>(memref.getElementTypeBitWidth() / 8, 1,
+                                      narrowest);
+  int64_t rows = widestAlignment(kernel, /*ofRows=*/true);
+  bool isCommon = hasCommonColumns(kernel);
+  int64_t columns = isCommon ? widestAlignment(kernel, /*ofRows=*/false) : rows;
+  SmallVector<Alignment, 3> alignments;
+  if (rows > narrowest)
+    alignments.push_back({rows, columns});
+  if (isCommon && (alignments.empty() || kernel.getColumns() < 0))
+    alignments.push_back({1, columns});
+  alignments.push_back({1, 1});
+  return alignments;
 }
 
 namespace {
@@ -129,7 +131,7 @@ struct ConvertNormTileToGPU
   FailureOr<ArrayAttr> convert(KernelOp kernel, gpu::GPUModuleOp module);
   FailureOr<VariantAttr> convert(KernelOp kernel, gpu::GPUModuleOp module,
                                  std::string name, ScheduleAttr schedule,
-                                 int64_t alignment,
+                                 Alignment alignment,
                                  const llvm::SmallBitVector &overlapping);
 };
 } // namespace
@@ -166,12 +168,12 @@ static ScheduleAttr streamed(ScheduleAttr schedule) {
   return ScheduleAttr::get(
       schedule.getContext(), schedule.getThreads(), schedule.getRowsPerCta(),
       Residency::Stream, /*prefetch=*/false, schedule.getVector(),
-      /*max_registers=*/0, schedule.getSplit() == 1 ? 1 : 0);
+      /*max_registers=*/0, schedule.getSplit() == 1 ? 1 : 0, schedule.getPdl());
 }
 
 FailureOr<VariantAttr> ConvertNormTileToGPU::convert(
     KernelOp kernel, gpu::GPUModuleOp module, std::string name,
-    ScheduleAttr schedule, int64_t alignment,
+    ScheduleAttr schedule, Alignment alignment,
     const llvm::SmallBitVector &overlapping) {
   OpBuilder b(kernel.getContext());
   while (name == "norm_shared" || module.lookupSymbol(name))
@@ -188,11 +190,11 @@ FailureOr<VariantAttr> ConvertNormTileToGPU::convert(
     return failure();
   if (lowering->getSharedBytes() && !module.lookupSymbol("norm_shared"))
     declareShared(b, module);
-  return VariantAttr::get(b.getContext(), b.getStringAttr(name), alignment,
-                          lowering->block(), schedule.getRowsPerCta(),
-                          lowering->getSharedBytes(), schedule.getSplit(),
-                          lowering->counterBytes(),
-                          lowering->workspaceBytes());
+  return VariantAttr::get(
+      b.getContext(), b.getStringAttr(name), alignment.rows, lowering->block(),
+      schedule.getRowsPerCta(), lowering->getSharedBytes(), schedule.getSplit(),
+      lowering->counterBytes(), lowering->workspaceBytes(),
+      alignment.columns == alignment.rows ? 0 : alignment.columns);
 }
 
 FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
@@ -200,34 +202,20 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
   OpBuilder b(kernel.getContext());
   llvm::SmallBitVector overlapping = findOverlapping(kernel, getOperation());
   SmallVector<Attribute> variants;
-  int64_t widest = widestAlignment(kernel);
-  int64_t narrowest = 16;
-  SpaceAttr space = kernel.getSpace();
-  for (auto [operand, type] :
-       llvm::enumerate(kernel.getBlock()->getArgumentTypes()))
-    if (auto memref = dyn_cast<MemRefType>(type);
-        memref && space.hasRows(operand) && space.hasColumns(operand))
-      narrowest =
-          std::clamp<int64_t>(memref.getElementTypeBitWidth() / 8, 1, narrowest);
-  SmallVector<int64_t, 2> alignments;
-  if (widest > narrowest)
-    alignments.push_back(widest);
-  alignments.push_back(1);
-  for (int64_t alignment : alignments) {
-    bool isFallback = alignment == 1 && alignments.size() > 1;
-    SmallVector<ScheduleAttr, 2> schedules;
+  SmallVector<Alignment, 3> alignments = alignmentsOf(kernel);
+  for (auto [number, alignment] : llvm::enumerate(alignments)) {
+    bool isFallback = number > 0 && number + 1 == alignments.size();
     ScheduleAttr own = kernel.getSchedule();
-    if (!isFallback)
+    SmallVector<ScheduleAttr, 2> schedules;
+    if (!isFallback || !kernel.getOrder().isAcross())
       schedules.push_back(own);
-    else if (!kernel.getOrder().isAcross())
-      schedules.push_back(narrowSchedule(kernel));
     // What all CTAs at once must hold may be more than fits at launch.
     if (kernel.getOrder().isAcross() && (isFallback || own.getSplit() > 1))
       schedules.push_back(streamed(own));
     for (auto [i, schedule] : llvm::enumerate(schedules)) {
       std::string name = kernel.getSymName().str();
-      if (isFallback)
-        name += "_unaligned";
+      if (number > 0)
+        name += isFallback ? "_unaligned" : "_odd";
       if (i != 0)
         name += "_streamed";
       FailureOr<VariantAttr> variant =

@@ -469,7 +469,7 @@ struct ConvertNormTileToHost
       if (failed(lowering->lower(function)))
         return signalPassFailure();
       variants[name] = VariantAttr::get(b.getContext(), name, 1, 1,
-                                        lowering->rowsPerStep(), 0, 1, 0, 0);
+                                        lowering->rowsPerStep(), 0, 1, 0, 0, 0);
       kernel.erase();
     }
     module.walk([&](LaunchOp launch) {

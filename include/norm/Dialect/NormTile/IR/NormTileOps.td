@@ -56,6 +56,8 @@ def NormTile_VariantAttr : AttrDef<NormTile_Dialect, "Variant"> {
   let description = [{
     `symbol` is launched where every buffer's address and row pitch is a
     multiple of `alignment` bytes (or of its access width, if that is less).
+    For buffers that all rows have in common it is `column_alignment` bytes, if
+    that isn't 0.
     `block` threads work on `rows_per_cta` rows (across memory: elements);
     `shared` bytes of dynamic shared memory are needed. `split` CTAs share them,
     as many as fit where it is 0, by way of `counters` bytes of counters and
@@ -65,7 +67,8 @@ def NormTile_VariantAttr : AttrDef<NormTile_Dialect, "Variant"> {
     "int64_t":$block, "int64_t":$rows_per_cta, "int64_t":$shared,
     DefaultValuedParameter<"int64_t", "1">:$split,
     DefaultValuedParameter<"int64_t", "0">:$counters,
-    DefaultValuedParameter<"int64_t", "0">:$workspace);
+    DefaultValuedParameter<"int64_t", "0">:$workspace,
+    DefaultValuedParameter<"int64_t", "0">:$column_alignment);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
