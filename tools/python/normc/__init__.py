@@ -1,0 +1,19 @@
+# Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Normalization kernels, compiled: see docs/Python.md.
+
+`normc.torch` has PyTorch's ops; this module needs neither PyTorch nor a GPU.
+"""
+
+from ._normc import Device, NormError
+from ._normc import version as _version
+from ._runtime import (Executable, Session, compile, device, devices, list_ops,
+                       op, stream_handle)
+
+version: str = _version()
+__version__ = version
+
+__all__ = [
+    "Device", "Executable", "NormError", "Session", "compile", "device",
+    "devices", "list_ops", "op", "stream_handle", "version",
+]
