@@ -42,10 +42,12 @@ protected:
     unsigned directions = 0;
     unsigned seed = 1;
     std::string wrt;
+    /// Up to which bound the reference knows a gradient, as `tolerance`.
+    double mostBound = 1e-3;
   };
 
   /// Expects each derived gradient to be near the difference. Returns whether
-  /// the function could be compared: all values are finite.
+  /// the function could be compared: all values are known.
   bool check(const std::string &text, const Options &options);
   bool check(const std::string &text) { return check(text, Options()); }
 

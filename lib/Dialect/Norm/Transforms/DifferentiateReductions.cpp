@@ -30,6 +30,9 @@ static Guard isExtreme(TermBuilder &terms, Value value, Value extremum) {
 
 /// The cotangent is shared evenly by all that are equal to the extremum.
 void CotangentRules::propagateExtremum(ReduceOp op, const Terms &cotangent) {
+  // As of a softmax, which doesn't depend on what is taken away first.
+  if (terms.isZero(cotangent))
+    return;
   uint64_t over = getDims(terms, op);
   Guard guard = isExtreme(terms, op.getValue(), op.getResult(0));
   terms.number(guard.condition);

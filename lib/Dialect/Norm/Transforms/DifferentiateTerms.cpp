@@ -454,3 +454,25 @@ Term TermBuilder::join(const Terms &terms) {
   joined.factors.push_back({value, 2});
   return joined;
 }
+
+bool TermBuilder::isZero(const Terms &given) {
+  constexpr size_t mostTerms = 256;
+  Terms expanded = given;
+  auto findJoined = [&](const Term &term) {
+    return llvm::find_if(term.factors, [&](const Factor &factor) {
+      return factor.halves == 2 && summands.contains(factor.value);
+    });
+  };
+  while (expanded.size() < mostTerms) {
+    Term *term = llvm::find_if(expanded, [&](const Term &candidate) {
+      return findJoined(candidate) != candidate.factors.end();
+    });
+    if (term == expanded.end())
+      return expanded.empty();
+    Value joined = findJoined(*term)->value;
+    Term rest = multiply(*term, {1, {{joined, -2}}, {}});
+    expanded.erase(term);
+    add(expanded, multiply(summands[joined], rest));
+  }
+  return false;
+}

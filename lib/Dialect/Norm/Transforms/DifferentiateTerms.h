@@ -95,6 +95,8 @@ public:
   }
   /// The terms as one: their value where they are several.
   Term join(const Terms &terms);
+  /// Whether the terms cancel once what `join` made is taken apart.
+  bool isZero(const Terms &terms);
   /// Their sum over all points along `dims`.
   Terms sum(const Terms &terms, uint64_t dims);
   /// Makes it known that the sum of a value over `dims` is `total`.
