@@ -174,6 +174,10 @@ llvm::Error Session::measureLaunch(Result &result) {
   if (!run.isRight())
     return llvm::Error::success();
   Executable &executable = *run.program().loaded.executable;
+  // As in a program that uses the device by itself.
+  llvm::Expected<std::unique_ptr<ThreadScope>> scope = device.makeCurrent();
+  if (!scope)
+    return scope.takeError();
   std::vector<double> prepares, launches;
   for (unsigned i = 0; i < options.warmups + options.repeats; ++i) {
     Stopwatch watch;

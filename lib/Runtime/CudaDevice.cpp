@@ -6,12 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/Runtime/CudaDevice.h"
-#include "CudaContext.h"
-#include "Workspace.h"
+#include "CudaLaunch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -26,72 +24,24 @@ constexpr uint64_t kDefaultShared = 48 << 10;
 constexpr unsigned kPortableCluster = 8;
 /// Bytes of local memory per thread at most where registers are capped.
 constexpr int kMostLocalBytes = 1024;
-constexpr uint64_t kMaxGrid = (uint64_t(1) << 31) - 1;
-
-struct CudaVariant {
-  Function function = nullptr;
-  int registers = 0;
-  int localBytes = 0;
-  /// CTAs that the device holds at once, where they share rows; else 0.
-  uint64_t residentCtas = 0;
-};
-
-/// A module and its kernels' functions, `[kernel][variant]`.
-struct CudaCode {
-  Manifest manifest;
-  std::shared_ptr<DeviceContext> context;
-  std::unique_ptr<LoadedModule> module;
-  std::vector<std::vector<CudaVariant>> kernels;
-};
-
-/// Enqueues the kernels of checked calls on one stream. The context must be
-/// current.
-class CudaQueue {
-public:
-  CudaQueue(const CudaCode &code, cuda::Stream stream)
-      : code(code), cu(code.context->driver()), stream(stream) {}
-
-  /// Makes the plan's counters zero, unless they are known to be, and enqueues
-  /// its kernels. No workspace will do where the plan needs none.
-  llvm::Error run(LaunchPlan &plan, WorkspaceMemory *workspace);
-  llvm::Error clearCounters(const LaunchPlan &plan, WorkspaceMemory &workspace);
-  llvm::Error enqueue(KernelLaunch &kernel);
-
-private:
-  llvm::Error launch(const Variant &variant, Function function, unsigned grid,
-                     bool isCooperative, void **params);
-
-  const CudaCode &code;
-  const Driver &cu;
-  cuda::Stream stream;
-};
-
-llvm::Error CudaQueue::run(LaunchPlan &plan, WorkspaceMemory *workspace) {
-  if (workspace)
-    if (llvm::Error error = clearCounters(plan, *workspace))
-      return error;
-  for (KernelLaunch &kernel : plan.kernels)
-    if (llvm::Error error = enqueue(kernel)) {
-      if (workspace)
-        workspace->invalidate();
-      return error;
-    }
-  return llvm::Error::success();
-}
 
 class CudaLaunch final : public PreparedLaunch {
 public:
-  CudaLaunch(std::shared_ptr<const CudaCode> code, LaunchPlan plan,
-             std::shared_ptr<WorkspaceMemory> workspace)
-      : code(std::move(code)), workspace(std::move(workspace)) {
-    launchPlan = std::move(plan);
+  static llvm::Expected<std::unique_ptr<PreparedLaunch>>
+  create(std::shared_ptr<const CudaCode> code, LaunchPlan plan,
+         std::shared_ptr<WorkspaceMemory> workspace) {
+    std::unique_ptr<CudaLaunch> launch(
+        new CudaLaunch(std::move(code), std::move(plan), std::move(workspace)));
+    if (llvm::Error error = launch->calls.prepare())
+      return error;
+    return launch;
   }
 
   llvm::Error run() override {
     CurrentContext current(*code->context);
     if (llvm::Error error = current.enter())
       return error;
-    return queue().run(launchPlan, workspace.get());
+    return calls.run(workspace.get());
   }
 
   llvm::Expected<Timing> time(unsigned index,
@@ -102,89 +52,28 @@ public:
     CurrentContext current(*code->context);
     if (llvm::Error error = current.enter())
       return error;
-    if (llvm::Error error = queue().clearCounters(launchPlan, *workspace))
+    if (llvm::Error error = calls.clearCounters(*workspace))
       return error;
     llvm::Expected<Timing> timing =
         timeOnStream(code->context, kernel.minimalBytes, options,
-                     [&] { return queue().enqueue(kernel); });
+                     [&] { return calls.launch(index); });
     if (!timing)
       workspace->invalidate();
     return timing;
   }
 
 private:
-  CudaQueue queue() const { return {*code, code->context->stream()}; }
+  CudaLaunch(std::shared_ptr<const CudaCode> loaded, LaunchPlan plan,
+             std::shared_ptr<WorkspaceMemory> workspace)
+      : code(std::move(loaded)), workspace(std::move(workspace)),
+        calls(*code, launchPlan, code->context->stream()) {
+    launchPlan = std::move(plan);
+  }
 
   std::shared_ptr<const CudaCode> code;
   std::shared_ptr<WorkspaceMemory> workspace;
+  CudaCalls calls;
 };
-
-llvm::Error CudaQueue::clearCounters(const LaunchPlan &plan,
-                                     WorkspaceMemory &workspace) {
-  return workspace.enter(plan, [&](uint64_t address, uint64_t bytes) {
-    return cu.check(cu.memsetD8Async(address, 0, size_t(bytes), stream),
-                    "cuMemsetD8Async");
-  });
-}
-
-llvm::Error CudaQueue::enqueue(KernelLaunch &kernel) {
-  if (kernel.empty())
-    return llvm::Error::success();
-  const Variant &variant =
-      code.manifest.kernels[kernel.kernel].variants[kernel.variant];
-  uint64_t groups = kernel.groups;
-  if (groups > kMaxGrid / variant.cluster)
-    return llvm::createStringError(
-        "kernel '" + variant.symbol + "': expects a grid of at most " +
-        llvm::Twine(kMaxGrid) + " CTAs but got " + llvm::Twine(groups) +
-        " times a cluster of " + llvm::Twine(variant.cluster));
-  llvm::SmallVector<void *, 16> params;
-  for (uint64_t &slot : kernel.params)
-    params.push_back(&slot);
-  return launch(variant, code.kernels[kernel.kernel][kernel.variant].function,
-                unsigned(groups * variant.cluster), kernel.split > 1,
-                params.data());
-}
-
-llvm::Error CudaQueue::launch(const Variant &variant, Function function,
-                              unsigned grid, bool isCooperative,
-                              void **params) {
-  unsigned shared = unsigned(variant.dynamicShared);
-  if (!cu.launchKernelEx) {
-    if (variant.cluster > 1)
-      return llvm::createStringError(
-          "kernel '" + variant.symbol +
-          "': expects a driver with clusters (CUDA 11.8) but got " +
-          llvm::Twine(code.context->properties().driver));
-    if (isCooperative)
-      return cu.check(cu.launchCooperative(function, grid, 1, 1, variant.block,
-                                           1, 1, shared, stream, params),
-                      "cuLaunchCooperativeKernel of '" + variant.symbol + "'");
-    return cu.check(cu.launchKernel(function, grid, 1, 1, variant.block, 1, 1,
-                                    shared, stream, params, nullptr),
-                    "cuLaunchKernel of '" + variant.symbol + "'");
-  }
-  LaunchAttribute attributes[3];
-  std::memset(attributes, 0, sizeof(attributes));
-  unsigned count = 0;
-  if (variant.cluster > 1) {
-    attributes[count].id = kLaunchClusterDimension;
-    attributes[count++].value.clusterDim = {variant.cluster, 1, 1};
-  }
-  if (isCooperative) {
-    attributes[count].id = kLaunchCooperative;
-    attributes[count++].value.cooperative = 1;
-  } else if (variant.waits) {
-    attributes[count].id = kLaunchProgrammaticSerialization;
-    attributes[count++].value.programmaticSerialization = 1;
-  }
-  LaunchConfig config = {grid,          1,      1,
-                         variant.block, 1,      1,
-                         shared,        stream, count ? attributes : nullptr,
-                         count};
-  return cu.check(cu.launchKernelEx(&config, function, params, nullptr),
-                  "cuLaunchKernelEx of '" + variant.symbol + "'");
-}
 
 class CudaExecutable final : public Executable {
 public:
@@ -250,7 +139,10 @@ llvm::Error CudaExecutable::enqueue(llvm::ArrayRef<BoundArgument> arguments,
     return plan.takeError();
   // The driver's handles are pointers.
   auto stream = reinterpret_cast<cuda::Stream>(uintptr_t(options.stream));
-  return CudaQueue(*code, stream).run(*plan, workspace.get());
+  CudaCalls calls(*code, *plan, stream);
+  if (llvm::Error error = calls.prepare())
+    return error;
+  return calls.run(workspace.get());
 }
 
 llvm::Expected<std::unique_ptr<PreparedLaunch>>
@@ -274,9 +166,19 @@ CudaExecutable::prepare(llvm::ArrayRef<BoundArgument> arguments) {
       planLaunch(description, arguments, resources);
   if (!plan)
     return plan.takeError();
-  return std::make_unique<CudaLaunch>(code, std::move(*plan),
-                                      std::move(workspace));
+  return CudaLaunch::create(code, std::move(*plan), std::move(workspace));
 }
+
+class CudaThreadScope final : public ThreadScope {
+public:
+  explicit CudaThreadScope(std::shared_ptr<DeviceContext> entered)
+      : context(std::move(entered)), current(*context) {}
+  llvm::Error enter() { return current.enter(); }
+
+private:
+  std::shared_ptr<DeviceContext> context;
+  CurrentContext current;
+};
 
 class CudaDevice final : public Device {
 public:
@@ -309,6 +211,12 @@ public:
     if (llvm::Error error = current.enter())
       return error;
     return context->synchronize();
+  }
+  llvm::Expected<std::unique_ptr<ThreadScope>> makeCurrent() override {
+    auto scope = std::make_unique<CudaThreadScope>(context);
+    if (llvm::Error error = scope->enter())
+      return error;
+    return scope;
   }
   llvm::Expected<CopyRate> measureCopyRate(uint64_t bytes) override;
   DeviceFacts facts() const override;

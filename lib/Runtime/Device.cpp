@@ -38,6 +38,7 @@ std::error_code DeviceError::convertToErrorCode() const {
 Buffer::~Buffer() = default;
 PreparedLaunch::~PreparedLaunch() = default;
 Executable::~Executable() = default;
+ThreadScope::~ThreadScope() = default;
 Device::~Device() = default;
 
 double Timing::quantile(double share) const {
@@ -91,7 +92,8 @@ llvm::Expected<LaunchPlan> Executable::planWithWorkspace(
     if (llvm::Error error = checkWorkspace(options, bytes))
       return std::move(error);
     workspace = std::make_shared<WorkspaceMemory>(
-        std::make_unique<BorrowedBuffer>(options.workspace, bytes));
+        std::make_unique<BorrowedBuffer>(options.workspace, bytes),
+        /*isCallers=*/true);
     return options.workspace;
   };
   auto resident = [&](unsigned kernel, unsigned variant) {
@@ -128,6 +130,10 @@ Executable::workspaceSize(llvm::ArrayRef<BoundArgument> arguments,
 
 llvm::Expected<DeviceClocks> Device::clocks() const {
   return llvm::createStringError("device " + name() + " has no clock readings");
+}
+
+llvm::Expected<std::unique_ptr<ThreadScope>> Device::makeCurrent() {
+  return nullptr;
 }
 
 llvm::Expected<DeviceWork> Device::record(DeviceWork work) { return work; }

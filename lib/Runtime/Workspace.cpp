@@ -13,13 +13,15 @@ using namespace norm;
 llvm::Error WorkspaceMemory::enter(
     const LaunchPlan &plan,
     llvm::function_ref<llvm::Error(uint64_t address, uint64_t bytes)> clear) {
-  if (plan.workspaceBytes == 0 || (zero && llvm::equal(*zero, plan.counters)))
+  if (plan.workspaceBytes == 0)
+    return llvm::Error::success();
+  if (isKnown && !isInGraph && llvm::equal(zero, plan.counters))
     return llvm::Error::success();
   invalidate();
   for (const ByteRange &range : plan.counters)
     if (llvm::Error error = clear(address() + range.offset, range.bytes))
       return error;
-  zero.emplace(plan.counters.begin(), plan.counters.end());
+  assumeCleared(plan);
   return llvm::Error::success();
 }
 
@@ -30,6 +32,8 @@ WorkspacePool::get(uint64_t bytes, Allocate allocate) {
   llvm::Expected<std::unique_ptr<Buffer>> memory = allocate(bytes);
   if (!memory)
     return memory.takeError();
+  if (current && current->isSharedWithGraph())
+    inGraphs.push_back(current);
   current = std::make_shared<WorkspaceMemory>(std::move(*memory));
   llvm::erase_if(all, [](const auto &known) { return known.expired(); });
   all.push_back(current);

@@ -16,8 +16,11 @@ namespace norm {
 /// in it are known to be zero.
 class WorkspaceMemory {
 public:
-  explicit WorkspaceMemory(std::unique_ptr<Buffer> memory)
-      : memory(std::move(memory)) {}
+  /// `isCallers`: what is in it from one launch to the next is the caller's
+  /// business.
+  explicit WorkspaceMemory(std::unique_ptr<Buffer> memory,
+                           bool isCallers = false)
+      : memory(std::move(memory)), isCallers(isCallers) {}
 
   uint64_t address() const { return memory->address(); }
   uint64_t bytes() const { return memory->bytes(); }
@@ -29,14 +32,24 @@ public:
       llvm::function_ref<llvm::Error(uint64_t address, uint64_t bytes)> clear);
   /// The counters of `plan` are zero, its caller says.
   void assumeCleared(const LaunchPlan &plan) {
-    zero.emplace(plan.counters.begin(), plan.counters.end());
+    zero.assign(plan.counters.begin(), plan.counters.end());
+    isKnown = true;
   }
   /// A launch failed: nothing is known of the content any more.
-  void invalidate() { zero.reset(); }
+  void invalidate() { isKnown = false; }
+
+  /// A launch was captured into a graph. Whenever that is launched it works in
+  /// this memory, of which nothing is known from then on: each run, in the
+  /// graph or not, makes its counters zero.
+  void shareWithGraph() { isInGraph = !isCallers; }
+  bool isSharedWithGraph() const { return isInGraph; }
 
 private:
   std::unique_ptr<Buffer> memory;
-  std::optional<std::vector<ByteRange>> zero;
+  bool isCallers;
+  bool isInGraph = false;
+  bool isKnown = false;
+  llvm::SmallVector<ByteRange, 2> zero; ///< where it is known
 };
 
 /// Memory that somebody else owns.
@@ -46,7 +59,7 @@ public:
 };
 
 /// The workspace of one executable, which grows. A launch keeps the one that it
-/// was prepared with.
+/// was prepared with, and the pool those that graphs work in.
 class WorkspacePool {
 public:
   using Allocate =
@@ -60,6 +73,7 @@ public:
 
 private:
   std::vector<std::weak_ptr<WorkspaceMemory>> all;
+  std::vector<std::shared_ptr<WorkspaceMemory>> inGraphs;
   std::shared_ptr<WorkspaceMemory> current;
 };
 

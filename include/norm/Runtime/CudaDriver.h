@@ -173,6 +173,8 @@ static_assert(sizeof(LaunchConfig) == 56);
         void **extra))                                                         \
   CALL(deviceGetPCIBusId, "cuDeviceGetPCIBusId",                               \
        (char *text, int bytes, DeviceId device))                               \
+  CALL(streamIsCapturing, "cuStreamIsCapturing",                               \
+       (Stream stream, int *status))                                           \
   CALL(streamBeginCapture, "cuStreamBeginCapture_v2",                          \
        (Stream stream, CaptureMode mode))                                      \
   CALL(streamEndCapture, "cuStreamEndCapture",                                 \

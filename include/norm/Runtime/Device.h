@@ -144,7 +144,9 @@ public:
   const LaunchPlan &plan() const { return launchPlan; }
 
   /// Runs the kernels in order, on the device's stream; returns before they
-  /// end where the device is asynchronous.
+  /// end where the device is asynchronous. On a CUDA device nothing is
+  /// allocated and nobody waits; in a stream that is being captured, the
+  /// launch becomes part of the graph, which zeroes its own counters.
   virtual llvm::Error run() = 0;
 
   /// Times `plan().kernels[index]` alone, after a `run`. Between two launches
@@ -229,6 +231,12 @@ protected:
   Manifest description;
 };
 
+/// See `Device::makeCurrent`.
+class ThreadScope {
+public:
+  virtual ~ThreadScope();
+};
+
 /// A device. Not to be used by two threads at once.
 class Device {
 public:
@@ -268,6 +276,12 @@ public:
 
   /// Waits until all launches have ended; an error if one failed.
   virtual llvm::Error synchronize() = 0;
+
+  /// Keeps the device's context current in the calling thread, as long as the
+  /// result lives, which must end in that thread. Nothing needs it; but every
+  /// call has the context current while it lasts, and a launch from where it
+  /// is current already is faster. Null where there are no contexts.
+  virtual llvm::Expected<std::unique_ptr<ThreadScope>> makeCurrent();
 
   /// The rate of a large copy within the device's memory, median of several:
   /// of about `bytes` of traffic, but of 512 MiB at least on a GPU, and never

@@ -10,56 +10,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "FakeCuda.h"
+#include "RowManifest.h"
 #include "norm/Runtime/CudaDevice.h"
 #include "gtest/gtest.h"
 #include <dlfcn.h>
 
 using namespace norm;
 using norm::test::FakeCuda;
+using norm::test::splitRowManifest;
 
 namespace {
 
 constexpr llvm::StringLiteral kImage = "ptx with main_0";
 constexpr uint64_t kX = 0x10000, kY = 0x20000, kSpace = 0x30000;
-
-/// `y = f(x)` by rows of 8 columns, each shared by as many CTAs as fit, with 8
-/// bytes of counters and 64 of results per row.
-Manifest splitManifest() {
-  Manifest m;
-  m.norm = "0.1.0";
-  m.entry = "main";
-  m.target = "sm_90";
-  m.ptx = "8.0";
-  m.minDriver = 12000;
-  Argument x;
-  x.name = "x";
-  x.shape = {kDynamic, 8};
-  x.strides = {kDynamic, 1};
-  x.alignment = 4;
-  Argument y = x;
-  y.name = "y";
-  y.role = ArgumentRole::Output;
-  y.equals = {BufferDim{0, 0}, std::nullopt};
-  m.arguments = {x, y};
-  Variant variant;
-  variant.symbol = "main_0";
-  variant.block = 128;
-  variant.split = 0;
-  Kernel kernel;
-  kernel.program = "test";
-  kernel.reads = {0};
-  kernel.writes = {1};
-  kernel.rows = {0, {0}};
-  kernel.columns = {0, {1}};
-  kernel.params = {Param::pointer(0), Param::pointer(1), Param::split(),
-                   Param::workspace()};
-  kernel.slices = 16;
-  kernel.counterBytes = 8;
-  kernel.unitBytes = 64;
-  kernel.variants = {variant};
-  m.kernels = {kernel};
-  return m;
-}
 
 std::vector<BoundArgument> rowsOf(int64_t rows) {
   return {BoundArgument::contiguous(DType::F32, kX, {rows, 8}),
@@ -81,7 +44,7 @@ protected:
     ASSERT_TRUE(bool(opened)) << llvm::toString(opened.takeError());
     device = std::move(*opened);
     llvm::Expected<std::unique_ptr<Executable>> loaded =
-        device->load(kImage, splitManifest());
+        device->load(kImage, splitRowManifest());
     ASSERT_TRUE(bool(loaded)) << llvm::toString(loaded.takeError());
     executable = std::move(*loaded);
     options.stream = uint64_t(uintptr_t(&stream));

@@ -32,22 +32,46 @@ const char *nameOf(void *function) {
   return static_cast<std::string *>(function)->c_str();
 }
 
-int record(FakeLaunch launch, void **params) {
+void note(const char *function) {
+  if (state.numCalls < state.calls.size())
+    state.calls[state.numCalls] = function;
+  ++state.numCalls;
+}
+
+void carryOut(const FakeLaunch &work) {
+  if (state.isQueueing) {
+    state.queue.push_back(work);
+    return;
+  }
+  if (work.symbol == "memset") {
+    state.memsets.push_back(work.params[2]);
+    std::memset(reinterpret_cast<void *>(work.params[0]), int(work.params[1]),
+                work.params[2]);
+    return;
+  }
+  state.launches.push_back(work);
+  state.launchContexts.push_back(state.current);
+  if (state.onLaunch)
+    state.onLaunch(work);
+}
+
+void enqueue(const FakeLaunch &work) {
+  if (work.stream && work.stream == state.capturing)
+    state.captured.push_back(work);
+  else
+    carryOut(work);
+}
+
+int record(FakeLaunch launch, void *stream, void **params) {
+  if (state.launchStatus)
+    return state.launchStatus;
+  launch.stream = stream;
   for (unsigned i = 0; i < state.paramsPerKernel; ++i) {
     uint64_t value;
     std::memcpy(&value, params[i], 8);
     launch.params.push_back(value);
   }
-  if (state.launchStatus)
-    return state.launchStatus;
-  if (state.isCapturing) {
-    state.captured.push_back(launch);
-    return 0;
-  }
-  state.launches.push_back(launch);
-  state.launchContexts.push_back(state.current);
-  if (state.onLaunch)
-    state.onLaunch(launch);
+  enqueue(launch);
   return 0;
 }
 
@@ -57,12 +81,17 @@ extern "C" {
 
 FakeCuda *fakeCuda() { return &state; }
 
-int cuInit(unsigned) { return state.initStatus; }
+int cuInit(unsigned) {
+  note(__func__);
+  return state.initStatus;
+}
 int cuDriverGetVersion(int *version) {
+  note(__func__);
   *version = state.driverVersion;
   return 0;
 }
 int cuGetErrorName(int status, const char **text) {
+  note(__func__);
   *text = status == kInvalidPtx    ? "CUDA_ERROR_INVALID_PTX"
           : status == kOutOfMemory ? "CUDA_ERROR_OUT_OF_MEMORY"
           : status == 100          ? "CUDA_ERROR_NO_DEVICE"
@@ -72,6 +101,7 @@ int cuGetErrorName(int status, const char **text) {
   return *text ? 0 : kInvalidValue;
 }
 int cuGetErrorString(int status, const char **text) {
+  note(__func__);
   *text = status == kInvalidPtx    ? "a PTX JIT compilation failed"
           : status == kOutOfMemory ? "out of memory"
           : status == 100          ? "no CUDA-capable device is detected"
@@ -81,20 +111,24 @@ int cuGetErrorString(int status, const char **text) {
   return *text ? 0 : kInvalidValue;
 }
 int cuDeviceGetCount(int *count) {
+  note(__func__);
   *count = state.deviceCount;
   return 0;
 }
 int cuDeviceGet(int *device, int ordinal) {
+  note(__func__);
   *device = ordinal + 40;
   return 0;
 }
 int cuDeviceGetName(char *text, int bytes, int device) {
+  note(__func__);
   if (device != 40 || bytes < 10)
     return kInvalidValue;
   std::strcpy(text, "Fake GPU");
   return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
+  note(__func__);
   switch (attribute) {
   case 13:
     *value = 1980000;
@@ -127,34 +161,41 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
   return kInvalidValue;
 }
 int cuDevicePrimaryCtxRetain(void **context, int) {
+  note(__func__);
   ++state.contexts;
   *context = &state;
   return 0;
 }
 int cuDevicePrimaryCtxRelease_v2(int) {
+  note(__func__);
   --state.contexts;
   return 0;
 }
 int cuCtxSetCurrent(void *context) {
+  note(__func__);
   if (context && context != &state && context != state.borrowed)
     return kInvalidContext;
   state.current = context;
   return 0;
 }
 int cuCtxGetCurrent(void **context) {
+  note(__func__);
   *context = state.current;
   return 0;
 }
 int cuCtxGetDevice(int *device) {
+  note(__func__);
   *device = 40;
   return needContext();
 }
 int cuMemGetInfo_v2(size_t *free, size_t *total) {
+  note(__func__);
   *free = state.freeBytes;
   *total = 2 * state.freeBytes;
   return needContext();
 }
 int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
+  note(__func__);
   if (bytes == 0)
     return kInvalidValue;
   if (bytes > state.freeBytes)
@@ -165,63 +206,80 @@ int cuMemAlloc_v2(unsigned long long *address, size_t bytes) {
   return needContext();
 }
 int cuMemFree_v2(unsigned long long address) {
+  note(__func__);
   --state.memory;
   std::free(reinterpret_cast<void *>(address));
   return needContext();
 }
 int cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes,
                          void *) {
+  note(__func__);
   std::memcpy(reinterpret_cast<void *>(to), from, bytes);
   return needContext();
 }
 int cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes,
                          void *) {
+  note(__func__);
   std::memcpy(to, reinterpret_cast<void *>(from), bytes);
   return needContext();
 }
 int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from,
                          size_t bytes, void *) {
+  note(__func__);
   std::memcpy(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
               bytes);
   return needContext();
 }
 int cuMemsetD8Async(unsigned long long to, unsigned char byte, size_t count,
-                    void *) {
-  state.memsets.push_back(count);
-  std::memset(reinterpret_cast<void *>(to), byte, count);
+                    void *stream) {
+  note(__func__);
+  enqueue({"memset", {}, {}, 0, 1, {to, byte, count}, false, false, stream});
   return needContext();
 }
 int cuStreamCreate(void **stream, unsigned) {
+  note(__func__);
   ++state.streams;
   *stream = &state.streams;
   return needContext();
 }
 int cuStreamDestroy_v2(void *) {
+  note(__func__);
   --state.streams;
   return 0;
 }
 int cuStreamSynchronize(void *stream) {
+  note(__func__);
   if (stream != &state.streams)
     return kInvalidValue;
   return state.syncStatus ? state.syncStatus : needContext();
 }
 int cuEventCreate(void **event, unsigned) {
+  note(__func__);
   ++state.events;
   *event = &state.events;
   return needContext();
 }
 int cuEventDestroy_v2(void *) {
+  note(__func__);
   --state.events;
   return 0;
 }
-int cuEventRecord(void *, void *) { return needContext(); }
-int cuEventSynchronize(void *) { return needContext(); }
+int cuEventRecord(void *, void *) {
+  note(__func__);
+  return needContext();
+}
+int cuEventSynchronize(void *) {
+  note(__func__);
+  return needContext();
+}
 int cuEventElapsedTime(float *milliseconds, void *, void *) {
+  note(__func__);
   *milliseconds = 0.5f;
   return needContext();
 }
 int cuModuleLoadDataEx(void **loaded, const void *image, unsigned count,
                        int *options, void **values) {
+  note(__func__);
   state.image = static_cast<const char *>(image);
   if (state.image.find("wrong") != std::string::npos) {
     for (unsigned i = 0; i + 1 < count; ++i)
@@ -236,10 +294,12 @@ int cuModuleLoadDataEx(void **loaded, const void *image, unsigned count,
   return needContext();
 }
 int cuModuleUnload(void *) {
+  note(__func__);
   --state.modules;
   return 0;
 }
 int cuModuleGetFunction(void **function, void *, const char *symbol) {
+  note(__func__);
   if (state.image.find(symbol) == std::string::npos)
     return kNotFound;
   functions.push_back(std::make_unique<std::string>(symbol));
@@ -247,6 +307,7 @@ int cuModuleGetFunction(void **function, void *, const char *symbol) {
   return 0;
 }
 int cuFuncGetAttribute(int *value, int attribute, void *) {
+  note(__func__);
   *value = attribute == 0   ? 512
            : attribute == 3 ? state.localBytes
            : attribute == 4 ? 40
@@ -254,6 +315,7 @@ int cuFuncGetAttribute(int *value, int attribute, void *) {
   return 0;
 }
 int cuFuncSetAttribute(void *function, int attribute, int value) {
+  note(__func__);
   state.attributes.push_back(std::string(nameOf(function)) + " " +
                              std::to_string(attribute) + "=" +
                              std::to_string(value));
@@ -261,6 +323,7 @@ int cuFuncSetAttribute(void *function, int attribute, int value) {
 }
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *ctas, void *function,
                                                 int threads, size_t shared) {
+  note(__func__);
   state.occupancies.push_back(std::string(nameOf(function)) + " " +
                               std::to_string(threads) + " " +
                               std::to_string(shared));
@@ -271,22 +334,28 @@ int cuLaunchCooperativeKernel(void *function, unsigned gx, unsigned gy,
                               unsigned gz, unsigned bx, unsigned by,
                               unsigned bz, unsigned shared, void *stream,
                               void **params) {
+  note(__func__);
   if (!isStream(stream))
     return kInvalidValue;
+  if (state.isForgetful)
+    return state.launchStatus;
   return record(
       {nameOf(function), {gx, gy, gz}, {bx, by, bz}, shared, 1, {}, true},
-      params);
+      stream, params);
 }
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz,
                    unsigned bx, unsigned by, unsigned bz, unsigned shared,
                    void *stream, void **params, void **) {
+  note(__func__);
   if (!isStream(stream))
     return kInvalidValue;
+  if (state.isForgetful)
+    return state.launchStatus;
   // The runtime's own kernel has other parameters.
   if (std::string(nameOf(function)) == "norm_read_all")
     return 0;
   return record({nameOf(function), {gx, gy, gz}, {bx, by, bz}, shared, 1, {}},
-                params);
+                stream, params);
 }
 
 struct FakeAttribute {
@@ -296,6 +365,7 @@ struct FakeAttribute {
     char bytes[64];
     unsigned cluster[3];
     int cooperative;
+    int programmaticStreamSerializationAllowed;
   };
 };
 struct FakeConfig {
@@ -307,8 +377,11 @@ struct FakeConfig {
 #ifndef NORM_FAKE_CUDA_OLD
 int cuLaunchKernelEx(const FakeConfig *config, void *function, void **params,
                      void **) {
+  note(__func__);
   if (!isStream(config->stream))
     return kInvalidValue;
+  if (state.isForgetful)
+    return state.launchStatus;
   FakeLaunch launch{nameOf(function), {}, {}, config->shared, 1, {}};
   std::memcpy(launch.grid, config->grid, sizeof(launch.grid));
   std::memcpy(launch.block, config->block, sizeof(launch.block));
@@ -317,35 +390,49 @@ int cuLaunchKernelEx(const FakeConfig *config, void *function, void **params,
       launch.cooperative = config->attributes[i].cooperative == 1;
     if (config->attributes[i].id == 4)
       launch.cluster = config->attributes[i].cluster[0];
+    if (config->attributes[i].id == 6)
+      launch.dependent =
+          config->attributes[i].programmaticStreamSerializationAllowed == 1;
   }
-  return record(launch, params);
+  return record(launch, config->stream, params);
 }
 #endif
 
 #ifndef NORM_FAKE_CUDA_OLD
 int cuDeviceGetPCIBusId(char *text, int bytes, int device) {
+  note(__func__);
   if (device != 40 || bytes < 13)
     return kInvalidValue;
   std::strcpy(text, "0000:17:00.0");
   return 0;
 }
-int cuStreamBeginCapture_v2(void *stream, int mode) {
-  if (stream != &state.streams || mode != 1 || state.isCapturing)
+int cuStreamIsCapturing(void *stream, int *status) {
+  note(__func__);
+  if (!isStream(stream))
     return kInvalidValue;
-  state.isCapturing = true;
+  *status = stream && stream == state.capturing;
+  return needContext();
+}
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+  note(__func__);
+  if (stream != &state.streams || mode != 1 || state.capturing)
+    return kInvalidValue;
+  state.capturing = stream;
   state.captured.clear();
   return needContext();
 }
 int cuStreamEndCapture(void *stream, void **graph) {
-  if (stream != &state.streams || !state.isCapturing)
+  note(__func__);
+  if (stream != &state.streams || !state.capturing)
     return kInvalidValue;
-  state.isCapturing = false;
+  state.capturing = nullptr;
   ++state.graphs;
   *graph = &state.graphs;
   return needContext();
 }
 int cuGraphInstantiateWithFlags(void **executable, void *graph,
                                 unsigned long long flags) {
+  note(__func__);
   if (graph != &state.graphs || flags != 0)
     return kInvalidValue;
   ++state.graphExecs;
@@ -353,17 +440,22 @@ int cuGraphInstantiateWithFlags(void **executable, void *graph,
   return needContext();
 }
 int cuGraphLaunch(void *executable, void *stream) {
+  note(__func__);
   if (executable != &state.graphExecs || stream != &state.streams)
     return kInvalidValue;
-  state.launches.insert(state.launches.end(), state.captured.begin(),
-                        state.captured.end());
+  for (FakeLaunch work : state.captured) {
+    work.stream = stream;
+    carryOut(work);
+  }
   return needContext();
 }
 int cuGraphDestroy(void *) {
+  note(__func__);
   --state.graphs;
   return 0;
 }
 int cuGraphExecDestroy(void *) {
+  note(__func__);
   --state.graphExecs;
   return 0;
 }

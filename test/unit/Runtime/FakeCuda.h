@@ -15,6 +15,7 @@
 #ifndef NORM_TEST_UNIT_RUNTIME_FAKECUDA_H
 #define NORM_TEST_UNIT_RUNTIME_FAKECUDA_H
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -23,10 +24,12 @@
 namespace norm::test {
 
 struct FakeLaunch {
-  std::string symbol;
+  std::string symbol; ///< `memset` for one, of params address, byte and bytes
   unsigned grid[3], block[3], shared, cluster;
   std::vector<uint64_t> params;
   bool cooperative = false;
+  bool dependent = false; ///< programmatic stream serialization
+  void *stream = nullptr;
 };
 
 struct FakeCuda {
@@ -45,6 +48,9 @@ struct FakeCuda {
   std::function<void(const FakeLaunch &)> onLaunch;
   void *borrowed = nullptr;       ///< a context of the test's own
   void *borrowedStream = nullptr; ///< a stream of the test's own
+  /// Memsets and launches are only queued, for the test to carry out.
+  bool isQueueing = false;
+  bool isForgetful = false; ///< launches are neither recorded nor handed out
 
   /// The current context; there is one thread.
   void *current = nullptr;
@@ -58,8 +64,12 @@ struct FakeCuda {
   std::string image;
   int memory = 0, modules = 0, streams = 0, events = 0, contexts = 0;
   int graphs = 0, graphExecs = 0;
-  bool isCapturing = false;
+  void *capturing = nullptr;        ///< the stream that is being captured
   std::vector<FakeLaunch> captured; ///< by the last capture
+  std::vector<FakeLaunch> queue;    ///< memsets as well
+  /// The names of the functions called, the first ones only.
+  std::array<const char *, 16> calls = {};
+  unsigned numCalls = 0;
 };
 
 } // namespace norm::test
