@@ -194,8 +194,8 @@ TEST(OverrideSchedule, NamesWhatIsWrong) {
   Schedule schedule;
   EXPECT_EQ(override("warps=4", schedule),
             "expects a field of the schedule (threads, rows_per_cta, "
-            "residency, prefetch, vector, max_registers, split) but got "
-            "'warps'");
+            "residency, prefetch, vector, max_registers, split, pdl) "
+            "but got 'warps'");
   EXPECT_EQ(override("threads=many", schedule),
             "expects 'threads' to be a number but got 'many'");
   EXPECT_EQ(override("threads", schedule),
@@ -207,6 +207,8 @@ TEST(OverrideSchedule, NamesWhatIsWrong) {
             "'disk'");
   EXPECT_EQ(override("prefetch=1", schedule),
             "expects 'prefetch' to be true or false but got '1'");
+  EXPECT_EQ(override("pdl=yes", schedule),
+            "expects 'pdl' to be true or false but got 'yes'");
   EXPECT_EQ(toString(schedule), toString(Schedule()));
 }
 
@@ -393,6 +395,19 @@ TEST(CheckSchedule, RegistersOfACta) {
   EXPECT_EQ(check(schedule, facts, limits, "sm_90"),
             "schedule needs up to 65 registers for each of 1024 threads but "
             "sm_90 allows 65536 per CTA");
+}
+
+TEST(OverrideSchedule, DependentLaunch) {
+  Schedule schedule;
+  EXPECT_TRUE(schedule.pdl);
+  EXPECT_EQ(override("pdl=false", schedule), "");
+  EXPECT_FALSE(schedule.pdl);
+  // The text is read back.
+  Schedule again;
+  EXPECT_EQ(override(toString(schedule), again), "");
+  EXPECT_FALSE(again.pdl);
+  EXPECT_EQ(override("pdl=true", schedule), "");
+  EXPECT_EQ(toString(schedule), toString(Schedule()));
 }
 
 TEST(OverrideSchedule, RegistersGoWithThreads) {

@@ -207,6 +207,22 @@ TEST(ManifestTest, DivisorsAreReadBack) {
           std::to_string(argument.shape.size()) + ") but got 5");
 }
 
+TEST(ManifestTest, TellsWhichKernelsWait) {
+  Manifest manifest = exampleManifest();
+  EXPECT_EQ(printManifest(manifest).find("\"waits\""), std::string::npos);
+  manifest.kernels[0].variants.back().waits = true;
+  std::string text = printManifest(manifest);
+  llvm::Expected<Manifest> again = parseManifest(text);
+  ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
+  EXPECT_EQ(*again, manifest);
+  manifest.kernels[0].variants.back().waits = false;
+  EXPECT_NE(*again, manifest);
+  text.replace(text.find("\"waits\": true"), 13, "\"waits\": 1");
+  EXPECT_EQ(parseError(text).find("manifest: kernels[0].variants["), 0u)
+      << parseError(text);
+  EXPECT_NE(parseError(text).find("waits"), std::string::npos);
+}
+
 TEST(ManifestTest, ParserNamesTheField) {
   std::string text = printManifest(exampleManifest());
   auto replaced = [&](llvm::StringRef from, llvm::StringRef to) {
