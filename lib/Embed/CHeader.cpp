@@ -176,7 +176,8 @@ void Printer::printKernel(unsigned image, unsigned index,
                os << "\"" << variant.symbol << "\", " << variant.block << ", "
                   << variant.dynamicShared << ", " << variant.staticShared
                   << ", " << variant.rowsPerCta << ", " << variant.split << ", "
-                  << variant.requirements.size() << ", "
+                  << int(variant.waits) << ", " << variant.requirements.size()
+                  << ", "
                   << table(image,
                            at + std::to_string(number++) + "_requirements",
                            variant.requirements.size());

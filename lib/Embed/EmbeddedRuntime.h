@@ -76,6 +76,7 @@ typedef struct norm_variant {
   const char *symbol;
   unsigned block, dynamic_shared, static_shared;
   int64_t rows_per_cta, split;
+  int waits; /* by itself, for the grids before it */
   int num_requirements;
   const norm_requirement *requirements;
 } norm_variant;
@@ -111,6 +112,7 @@ typedef struct norm_program {
   const norm_image *image;
   const norm_argument *arguments;
   int num_arguments;
+  int driver; /* its version */
   CUmodule module;
   CUfunction functions[NORM_MAX_FUNCTIONS];
   int64_t resident[NORM_MAX_FUNCTIONS]; /* CTAs, where they share rows */
@@ -428,6 +430,29 @@ NORM_UNUSED static const char *norm_make_plan(const norm_program *program,
   return norm_place_temporaries(program, plan, offsets);
 }
 
+#if defined(CUDA_VERSION) && CUDA_VERSION >= 12000
+/* Launches a kernel that waits for the grids before it, beside the last of
+   them. */
+NORM_UNUSED static CUresult norm_launch_early(CUfunction function,
+                                              unsigned grid,
+                                              const norm_variant *variant,
+                                              CUstream stream, void **params) {
+  CUlaunchAttribute attribute;
+  CUlaunchConfig config;
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  config.gridDimX = grid;
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = variant->block;
+  config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = variant->dynamic_shared;
+  config.hStream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return cuLaunchKernelEx(&config, function, params, NULL);
+}
+#endif
+
 NORM_UNUSED static CUresult norm_launch_kernel(const norm_program *program,
                                                int index, const norm_plan *plan,
                                                CUdeviceptr workspace,
@@ -469,6 +494,10 @@ NORM_UNUSED static CUresult norm_launch_kernel(const norm_program *program,
   if (plan->split[index] > 1)
     return cuLaunchCooperativeKernel(function, grid, 1, 1, variant->block, 1, 1,
                                      variant->dynamic_shared, stream, params);
+#if defined(CUDA_VERSION) && CUDA_VERSION >= 12000
+  if (variant->waits && program->driver >= 12000)
+    return norm_launch_early(function, grid, variant, stream, params);
+#endif
   return cuLaunchKernel(function, grid, 1, 1, variant->block, 1, 1,
                         variant->dynamic_shared, stream, params, NULL);
 }
@@ -512,6 +541,7 @@ NORM_UNUSED static CUresult norm_load(norm_program *program,
   CUdevice device;
   int driver = 0, major = 0, minor = 0;
   program->image = NULL;
+  program->driver = 0;
   program->module = NULL;
   program->arguments = arguments;
   program->num_arguments = num_arguments;
@@ -526,6 +556,7 @@ NORM_UNUSED static CUresult norm_load(norm_program *program,
         &minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
   if (result != CUDA_SUCCESS)
     return result;
+  program->driver = driver;
   for (int i = 0; i < num_images; ++i) {
     const norm_image *image = &images[i];
     if (image->capability > major * 10 + minor || image->min_driver > driver ||

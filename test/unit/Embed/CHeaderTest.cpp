@@ -61,7 +61,8 @@ std::string print(const FakeLaunch &launch) {
   std::string text = launch.symbol + " grid " + std::to_string(launch.grid[0]) +
                      " block " + std::to_string(launch.block[0]) + " shared " +
                      std::to_string(launch.shared) +
-                     (launch.cooperative ? " cooperative" : "");
+                     (launch.cooperative ? " cooperative" : "") +
+                     (launch.dependent ? " dependent" : "");
   for (uint64_t value : launch.params)
     text += " " + std::to_string(value);
   return text;
@@ -202,6 +203,29 @@ TEST_F(CHeaderTest, LaunchesAsTheRuntime) {
                matrix(0x40000000, 4100), matrix(0x20000000, 5000)});
       EXPECT_EQ(launches.empty(), rows == 0);
     }
+}
+
+TEST_F(CHeaderTest, KernelsThatWaitMayStartEarly) {
+  std::vector<BoundArgument> arguments;
+  for (uint64_t address :
+       {0x10000000, 0x20000000, 0x30000000, 0x40000000, 0x20000000})
+    arguments.push_back(
+        BoundArgument::contiguous(DType::BF16, address, {3, 4096}));
+  arguments[2] = BoundArgument::contiguous(DType::BF16, 0x30000000, {4096});
+  open(kAddRmsNorm);
+  EXPECT_NE(run(arguments).find(" dependent"), std::string::npos);
+  // Not with a driver that doesn't know of it.
+  program.driver = 11080;
+  std::vector<norm_tensor> tensors;
+  for (const BoundArgument &argument : arguments)
+    tensors.push_back(
+        {argument.address, argument.shape.data(), argument.strides.data()});
+  fake->launches.clear();
+  ASSERT_EQ(header.launch(&program, tensors.data(), 0, 0,
+                          reinterpret_cast<CUstream>(&stream), nullptr),
+            CUDA_SUCCESS);
+  ASSERT_EQ(fake->launches.size(), 1u);
+  EXPECT_FALSE(fake->launches[0].dependent);
 }
 
 TEST_F(CHeaderTest, SharedRowsAndWorkspaces) {
