@@ -33,6 +33,19 @@ static bool isFloatTensor(Type type) {
   return tensor && isa<FloatType>(tensor.getElementType());
 }
 
+/// The element type of the cotangents and gradients of a tensor: its own, or
+/// f32 where that is one of codes, which can't hold them.
+static Type getOwnType(Type element) {
+  return element.getIntOrFloatBitWidth() < 16
+             ? Type(Float32Type::get(element.getContext()))
+             : element;
+}
+
+static RankedTensorType getGradientType(Value tensor) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  return type.clone(getOwnType(type.getElementType()));
+}
+
 //===----------------------------------------------------------------------===//
 // Reverse mode over the ops of a function
 //===----------------------------------------------------------------------===//
@@ -93,8 +106,9 @@ void FunctionBackward::addCotangents() {
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
     if (!isFloatTensor(value.getType()) || !isActive(value))
       continue;
-    (void)function.insertArgument(function.getNumArguments(), value.getType(),
-                                  {}, function.getLoc());
+    (void)function.insertArgument(function.getNumArguments(),
+                                  getGradientType(value), {},
+                                  function.getLoc());
     cotangents[value].push_back(function.getArguments().back());
     names.push_back("cotangent " + std::to_string(i));
   }
@@ -121,7 +135,7 @@ Type FunctionBackward::getFinalType(Value tensor) {
   if (numParts.lookup(tensor) != 1)
     return getCotangentType(element);
   if (isa<BlockArgument>(tensor))
-    return element;
+    return getOwnType(element);
   Operation *op = tensor.getDefiningOp();
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
     return getFinalType(op->getOperand(0));
@@ -200,7 +214,7 @@ LogicalResult FunctionBackward::propagate(Operation *op) {
 /// Adds the parts of a gradient, with one rounding to the argument's type. No
 /// part is a gradient of 0.
 Value FunctionBackward::addUp(BlockArgument argument, ArrayRef<Value> parts) {
-  auto type = cast<RankedTensorType>(argument.getType());
+  RankedTensorType type = getGradientType(argument);
   unsigned rank = type.getRank();
   AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
   ProgramBuilder builder(rewriter, sizes, function.getLoc(),
@@ -234,7 +248,7 @@ Value FunctionBackward::addUp(BlockArgument argument, ArrayRef<Value> parts) {
 
 Value FunctionBackward::getGradient(BlockArgument argument) {
   SmallVector<Value> parts = cotangents.lookup(argument);
-  if (parts.size() == 1 && parts[0].getType() == argument.getType())
+  if (parts.size() == 1 && parts[0].getType() == getGradientType(argument))
     return parts[0];
   return addUp(argument, parts);
 }
@@ -353,7 +367,8 @@ NormDifferentiatePass::findArguments(func::FuncOp function) {
   }
   if (wrt.empty())
     for (unsigned i = 0; i != types.size(); ++i)
-      if (isFloatTensor(types[i]))
+      if (isFloatTensor(types[i]) &&
+          getElementTypeOrSelf(types[i]).getIntOrFloatBitWidth() >= 16)
         indices.push_back(i);
   if (indices.empty())
     return function.emitOpError("expects an argument that is a ranked tensor "

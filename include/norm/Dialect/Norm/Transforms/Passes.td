@@ -143,7 +143,8 @@ def NormDifferentiatePass : Pass<"norm-differentiate", "::mlir::ModuleOp"> {
          a cotangent of each result of floats that depends on `wrt`, in order)
         -> (a gradient of each argument of `wrt`, in order)
 
-    A cotangent has the type of its result, a gradient that of its argument. All
+    A cotangent has the type of its result, a gradient that of its argument, but
+    f32 where that is a float of less than 16 bits; integers have none. All
     between is computed in f32 (f64 where a tensor of the program is f64), and
     rounded once. The attribute `norm.backward` of the new function says what
     its arguments and results are. Nothing is saved by the forward function:
@@ -186,7 +187,7 @@ def NormDifferentiatePass : Pass<"norm-differentiate", "::mlir::ModuleOp"> {
            "the function; may be left out where the module has one">,
     ListOption<"wrt", "wrt", "unsigned",
                "arguments of which gradients are wanted; all tensors of floats "
-               "by default">,
+               "of 16 bits or more by default">,
     Option<"name", "name", "std::string", /*default=*/"\"\"",
            "name of the new function; that of the function and _backward by "
            "default">
