@@ -704,16 +704,17 @@ static int64_t runAcross(const Program &program) {
     facts.countBytes += isWelford(reduce.getKind()) ? 4 : 0;
   }
   facts.inner = order.getInner();
+  SmallVector<int64_t> extents = generic.getExtents();
+  facts.rows = 1;
+  for (unsigned dim : rowDims)
+    facts.rows = facts.rows < 0 || ShapedType::isDynamic(extents[dim])
+                     ? -1
+                     : facts.rows * extents[dim];
   if (!order.isAcross())
     return facts;
   facts.narrowest = 16 / naturalLeaf(generic, columnMask);
   facts.run = runAcross(*this);
-  facts.positions = facts.inner;
-  SmallVector<int64_t> extents = generic.getExtents();
-  for (unsigned dim : rowDims)
-    facts.positions = facts.positions < 0 || ShapedType::isDynamic(extents[dim])
-                          ? -1
-                          : facts.positions * extents[dim];
+  facts.positions = facts.rows < 0 ? -1 : facts.inner * facts.rows;
   return facts;
 }
 

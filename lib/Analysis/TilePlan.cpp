@@ -332,8 +332,19 @@ static Schedule chooseHostSchedule(const ProgramFacts &facts,
 /// Threads of a row of `leaves` leaves. Measured on an H200, 64 to 8192
 /// columns.
 static int64_t threadsOfRow(const ProgramFacts &facts, int64_t leaves) {
+  // A few rows take as long as one: as many threads as have leaves, while all
+  // rows are resident at once.
+  constexpr int64_t mostThreads = 512, resident = 2048 * 128;
+  if (facts.rows >= 0 && facts.rows <= resident / 64 && leaves <= 4096) {
+    int64_t threads =
+        std::min<int64_t>(mostThreads, llvm::bit_floor<uint64_t>(leaves));
+    int64_t fitting =
+        llvm::bit_floor<uint64_t>(resident / std::max<int64_t>(facts.rows, 1));
+    if (threads >= 128 && fitting >= 128)
+      return std::min(threads, fitting);
+  }
   if (leaves > 4096)
-    return 1024;
+    return leaves <= 6144 && facts.heldBytes <= 2 ? 256 : 1024;
   // What a row costs besides its leaves is shared by those of a thread. Where
   // arithmetic takes longer than memory, by as many as stay in registers.
   bool isHeavy = facts.group == 1 && facts.work > 5 * facts.columnBytes;
@@ -367,7 +378,16 @@ static int64_t threadsOfRow(const ProgramFacts &facts, int64_t leaves) {
   int64_t most = leaves <= 128 && facts.leaf >= 8 ? 32
                  : leaves <= 512                  ? 128
                                                   : 256;
-  return std::clamp(threads, least, most);
+  threads = std::clamp(threads, least, most);
+  // Half of them where that leaves fewer idle in the last step.
+  auto share = [&](int64_t threads) {
+    int64_t steps = llvm::divideCeil(leaves, threads);
+    return 100 * leaves / (threads * steps);
+  };
+  if (leaves > 128 && leaves <= 256 && share(threads) < 85 &&
+      share(threads / 2) > share(threads))
+    threads /= 2;
+  return threads;
 }
 
 Schedule norm::chooseSchedule(const ProgramFacts &facts,
@@ -391,17 +411,13 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   schedule.threads = std::min(schedule.threads, facts.lanes);
   int64_t most = threadsForExchange(facts);
   schedule.threads = std::min(schedule.threads, most);
-  // Bytes that a thread holds: at most half of the registers it can have.
+  // Bytes that a thread holds: at most as much as the registers it can have.
   auto held = [&] {
     return llvm::divideCeil(leaves, schedule.threads) * leaf * facts.heldBytes;
   };
   if (schedule.threads == 1024 && held() > 128)
     schedule.threads = 512;
-  // Narrow values are held beside what they are computed with, which several
-  // phases make of them.
-  bool isTight = facts.phases > 2 && schedule.threads == 1024 &&
-                 facts.heldBytes <= 2 && held() >= 128;
-  if (facts.phases > 1 && (held() > 256 || isTight)) {
+  if (facts.phases > 1 && held() > 512) {
     schedule.threads = std::min(facts.lanes, most);
     schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
     int64_t shared =
@@ -415,10 +431,9 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
     schedule.residency = Residency::Stream;
   // Small CTAs wait less for each other's rows; an SM runs 32 of them.
   schedule.rowsPerCta = std::max<int64_t>(1, 64 / schedule.threads);
-  // Two CTAs on an SM rather than one.
-  if (leaves > 2048 && leaves <= 4096 &&
-      schedule.residency == Residency::Registers)
-    schedule.maxRegisters = 128;
+  // All that a thread can have with two CTAs on an SM, or one of many threads.
+  if (leaves > 2048 && schedule.residency == Residency::Registers)
+    schedule.maxRegisters = schedule.threads == 1024 ? 64 : 128;
   schedule.prefetch = llvm::divideCeil(leaves, schedule.threads) <= 2;
   return schedule;
 }

@@ -11,6 +11,7 @@
 #include "KernelEntry.h"
 
 #include "norm/Analysis/TilePlan.h"
+#include "norm/Conversion/KernelHints.h"
 #include "norm/Dialect/Norm/IR/Norm.h"
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 #include "norm/Support/Targets.h"
@@ -445,8 +446,9 @@ Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
   variant.staticShared = sharedBytes(variant.symbol);
   variant.split = attr.getSplit();
   const ::norm::GPUTarget *gpu = ::norm::findGPUTarget(manifest.target);
-  variant.waits = gpu && gpu->hasDependentLaunch() && variant.split == 1 &&
-                  launch.getSchedule().getPdl();
+  if (gpu && gpu->hasDependentLaunch() && variant.split == 1 &&
+      launch.getSchedule().getPdl())
+    variant.waits = mlir::norm::kMostWaitingCtas;
   uint64_t chunk = launch.getSchedule().getVector();
   if (!launch.getOrder().isAcross())
     chunk *= launch.getOrder().getLeaf();

@@ -176,7 +176,7 @@ void Printer::printKernel(unsigned image, unsigned index,
                os << "\"" << variant.symbol << "\", " << variant.block << ", "
                   << variant.dynamicShared << ", " << variant.staticShared
                   << ", " << variant.rowsPerCta << ", " << variant.split << ", "
-                  << int(variant.waits) << ", " << variant.requirements.size()
+                  << variant.waits << ", " << variant.requirements.size()
                   << ", "
                   << table(image,
                            at + std::to_string(number++) + "_requirements",

@@ -76,7 +76,7 @@ typedef struct norm_variant {
   const char *symbol;
   unsigned block, dynamic_shared, static_shared;
   int64_t rows_per_cta, split;
-  int waits; /* by itself, for the grids before it */
+  unsigned waits; /* CTAs of the largest grid that does so by itself */
   int num_requirements;
   const norm_requirement *requirements;
 } norm_variant;
@@ -495,7 +495,7 @@ NORM_UNUSED static CUresult norm_launch_kernel(const norm_program *program,
     return cuLaunchCooperativeKernel(function, grid, 1, 1, variant->block, 1, 1,
                                      variant->dynamic_shared, stream, params);
 #if defined(CUDA_VERSION) && CUDA_VERSION >= 12000
-  if (variant->waits && program->driver >= 12000)
+  if (grid <= variant->waits && program->driver >= 12000)
     return norm_launch_early(function, grid, variant, stream, params);
 #endif
   return cuLaunchKernel(function, grid, 1, 1, variant->block, 1, 1,

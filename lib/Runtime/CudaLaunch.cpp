@@ -45,9 +45,9 @@ llvm::Error KernelCall::prepare(const CudaCode &code, KernelLaunch &kernel,
         llvm::Twine(driver));
 
   bool isCooperative = kernel.split > 1;
-  bool waits = variant->waits && !isCooperative && isExtensible &&
-               driver >= kDependentLaunchDriver;
   unsigned grid = unsigned(kernel.groups * variant->cluster);
+  bool waits = grid <= variant->waits && !isCooperative && isExtensible &&
+               driver >= kDependentLaunchDriver;
   unsigned shared = unsigned(variant->dynamicShared);
   config = {grid, 1, 1, variant->block, 1, 1, shared, stream, nullptr, 0};
   if (variant->cluster > 1 || waits) {

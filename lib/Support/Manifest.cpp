@@ -508,7 +508,7 @@ json::Object toObject(const Variant &variant) {
   if (variant.split != 1)
     object["split"] = int64_t(variant.split);
   if (variant.waits)
-    object["waits"] = true;
+    object["waits"] = int64_t(variant.waits);
   return object;
 }
 

@@ -11,6 +11,8 @@
 // take only what ours leave free, since it starts once all of ours have, and it
 // waits until we are complete in turn.
 //
+// A grid of many CTAs neither needs that nor can afford the two instructions.
+//
 //===----------------------------------------------------------------------===//
 
 #include "norm/Target/Passes.h"
@@ -31,6 +33,29 @@ namespace mlir::norm {
 using namespace mlir;
 using namespace mlir::norm;
 
+static void insertWait(LLVM::LLVMFuncOp kernel, int64_t mostCtas) {
+  Location loc = kernel.getLoc();
+  Block *entry = &kernel.front();
+  Block *rest = entry->splitBlock(entry->begin());
+  Block *few = new Block;
+  kernel.getBody().getBlocks().insert(rest->getIterator(), few);
+
+  OpBuilder b = OpBuilder::atBlockEnd(entry);
+  Type i32 = b.getI32Type();
+  Value ctas = NVVM::GridDimXOp::create(b, loc, i32);
+  Value most =
+      LLVM::ConstantOp::create(b, loc, i32, b.getI32IntegerAttr(mostCtas));
+  Value isFew =
+      LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ule, ctas, most);
+  LLVM::CondBrOp::create(b, loc, isFew, few, rest);
+
+  b.setInsertionPointToEnd(few);
+  for (auto kind : {NVVM::GridDepActionKind::launch_dependents,
+                    NVVM::GridDepActionKind::wait})
+    NVVM::GriddepcontrolOp::create(b, loc, kind);
+  LLVM::BrOp::create(b, loc, rest);
+}
+
 namespace {
 struct NormWaitForGridsPass
     : public mlir::norm::impl::NormWaitForGridsPassBase<NormWaitForGridsPass> {
@@ -46,12 +71,10 @@ struct NormWaitForGridsPass
     if (!chip->hasDependentLaunch())
       return;
     getOperation()->walk([&](LLVM::LLVMFuncOp kernel) {
-      if (kernel.isExternal() || !kernel->hasAttr(kDependentLaunchAttr))
+      auto attr = kernel->getAttrOfType<IntegerAttr>(kDependentLaunchAttr);
+      if (kernel.isExternal() || !attr || attr.getInt() <= 0)
         return;
-      OpBuilder b = OpBuilder::atBlockBegin(&kernel.front());
-      for (auto kind : {NVVM::GridDepActionKind::launch_dependents,
-                        NVVM::GridDepActionKind::wait})
-        NVVM::GriddepcontrolOp::create(b, kernel.getLoc(), kind);
+      insertWait(kernel, attr.getInt());
     });
   }
 };

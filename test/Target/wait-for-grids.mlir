@@ -15,11 +15,18 @@
 // Before the first access.
 
 // CHECK-LABEL: llvm.func @dependent
+// CHECK-NEXT:    %[[CTAS:.*]] = nvvm.read.ptx.sreg.nctaid.x : i32
+// CHECK-NEXT:    %[[MOST:.*]] = llvm.mlir.constant(32 : i32)
+// CHECK-NEXT:    %[[FEW:.*]] = llvm.icmp "ule" %[[CTAS]], %[[MOST]]
+// CHECK-NEXT:    llvm.cond_br %[[FEW]], ^[[WAIT:.*]], ^[[REST:.*]]
+// CHECK-NEXT:  ^[[WAIT]]:
 // CHECK-NEXT:    nvvm.griddepcontrol launch_dependents
 // CHECK-NEXT:    nvvm.griddepcontrol wait
+// CHECK-NEXT:    llvm.br ^[[REST]]
+// CHECK-NEXT:  ^[[REST]]:
 // CHECK-NEXT:    llvm.load
 llvm.func @dependent(%x: !llvm.ptr<1>)
-    attributes {norm_tile.dependent_launch, nvvm.kernel} {
+    attributes {norm_tile.dependent_launch = 32 : i64, nvvm.kernel} {
   %0 = llvm.load %x : !llvm.ptr<1> -> f32
   llvm.store %0, %x : f32, !llvm.ptr<1>
   llvm.return

@@ -118,6 +118,7 @@ struct ProgramFacts {
   int64_t group = 1;        ///< columns of the largest group that is reduced
   int64_t columnBytes = 8;  ///< bytes per column read and written, at least
   int64_t work = 0;         ///< operations per column
+  int64_t rows = -1;        ///< -1 where known at launch only
   // Across memory:
   int64_t inner = 0;     ///< inner columns of the order; 0: along memory
   int64_t narrowest = 4; ///< bytes of an element of the narrowest input

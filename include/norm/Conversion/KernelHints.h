@@ -14,6 +14,7 @@
 #define NORM_CONVERSION_KERNELHINTS_H
 
 #include "llvm/ADT/StringRef.h"
+#include <cstdint>
 
 namespace mlir::norm {
 
@@ -21,10 +22,15 @@ namespace mlir::norm {
 /// both rows and columns. For dynamic columns those of a row of 4096.
 constexpr llvm::StringLiteral kCtaBytesAttr = "norm_tile.cta_bytes";
 
-/// On a kernel: it may be launched while the grids before it run; see the pass
-/// `norm-wait-for-grids`.
+/// An i64 on a kernel: with up to so many CTAs it may be launched while the grids
+/// before it run; see the pass `norm-wait-for-grids`.
 constexpr llvm::StringLiteral kDependentLaunchAttr =
     "norm_tile.dependent_launch";
+
+/// What kernels have as that: more CTAs than a few take places from the grid
+/// before them, and a grid of many is launched at half the rate (both measured on
+/// an H200).
+constexpr int64_t kMostWaitingCtas = 32;
 
 } // namespace mlir::norm
 

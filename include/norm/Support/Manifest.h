@@ -170,8 +170,9 @@ struct Variant {
   /// on it, so that all CTAs of the grid must be resident at once. 0: the
   /// largest power of two up to `Kernel::slices` for which they are, else 1.
   uint64_t split = 1;
-  /// Waits by itself for the grids before it, which it may be launched beside.
-  bool waits = false;
+  /// CTAs of the largest grid that waits by itself for those before it, beside
+  /// which it may then be launched; 0 for none.
+  uint64_t waits = 0;
   bool operator==(const Variant &) const = default;
 };
 

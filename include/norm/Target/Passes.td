@@ -91,19 +91,26 @@ def NormWaitForGridsPass : Pass<"norm-wait-for-grids"> {
   let summary = "let kernels start while those before them end";
   let description = [{
     Kernels in the LLVM dialect with the attribute `norm_tile.dependent_launch` let
-    the next grid in and wait for those before, where the target has programmatic
-    dependent launch (sm_90 and newer). A launch may then allow it, and may not.
+    the next grid in and wait for those before, where their grid has no more CTAs
+    than the attribute says and the target has programmatic dependent launch (sm_90
+    and newer). A launch of such a grid may then allow it, and may not.
 
     Example:
 
     ```mlir
-    llvm.func @sum(...) attributes {norm_tile.dependent_launch, nvvm.kernel} {
+    llvm.func @sum(...) attributes {norm_tile.dependent_launch = 32, nvvm.kernel} {
       // inserted:
+      %ctas = nvvm.read.ptx.sreg.nctaid.x : i32
+      %few = llvm.icmp "ule" %ctas, %c32 : i32
+      llvm.cond_br %few, ^bb1, ^bb2
+    ^bb1:
       nvvm.griddepcontrol launch_dependents
       nvvm.griddepcontrol wait
+      llvm.br ^bb2
     ```
   }];
-  let dependentDialects = ["::mlir::NVVM::NVVMDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+    "::mlir::NVVM::NVVMDialect"];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"",
            "GPU that the code is for: sm_80 to sm_121">

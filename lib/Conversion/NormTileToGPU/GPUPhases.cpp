@@ -66,7 +66,8 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   function.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({static_cast<int32_t>(block()), 1, 1}));
   if (plan.schedule.pdl)
-    function->setAttr(kDependentLaunchAttr, b.getUnitAttr());
+    function->setAttr(kDependentLaunchAttr,
+                      b.getI64IntegerAttr(kMostWaitingCtas));
   if (int64_t most = mostRegisters())
     function->setAttr("nvvm.maxnreg",
                       b.getI32IntegerAttr(static_cast<int32_t>(most)));

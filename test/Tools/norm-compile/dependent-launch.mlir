@@ -24,7 +24,7 @@
 // PTX: griddepcontrol.wait
 // PTX: ld.global
 // PTX-NOT: .entry
-// JSON-COUNT-2: "waits": true
+// JSON-COUNT-2: "waits": 32
 
 // Not where nobody wants it, or the target has none.
 

@@ -128,7 +128,7 @@ protected:
 };
 
 Manifest waiting(Manifest manifest) {
-  manifest.kernels[0].variants[0].waits = true;
+  manifest.kernels[0].variants[0].waits = 32;
   return manifest;
 }
 
@@ -200,6 +200,15 @@ TEST_F(PreparedLaunchTest, KernelsThatWaitMayStartEarly) {
   EXPECT_EQ(seen.grid[0], 3u);
   EXPECT_EQ(seen.block[0], 128u);
   EXPECT_EQ(seen.params, (std::vector<uint64_t>{kX, kY}));
+}
+
+TEST_F(PreparedLaunchTest, LargerGridsFollowInOrder) {
+  prepare(waiting(rowManifest()));
+  for (int64_t rows : {31, 32, 33}) {
+    ASSERT_EQ(prepareRows(rows), "");
+    EXPECT_EQ(llvm::toString(prepared->run()), "");
+    EXPECT_EQ(fake->launches.back().dependent, rows <= 32) << rows;
+  }
 }
 
 TEST_F(PreparedLaunchTest, OthersFollowInOrder) {

@@ -210,14 +210,14 @@ TEST(ManifestTest, DivisorsAreReadBack) {
 TEST(ManifestTest, TellsWhichKernelsWait) {
   Manifest manifest = exampleManifest();
   EXPECT_EQ(printManifest(manifest).find("\"waits\""), std::string::npos);
-  manifest.kernels[0].variants.back().waits = true;
+  manifest.kernels[0].variants.back().waits = 32;
   std::string text = printManifest(manifest);
   llvm::Expected<Manifest> again = parseManifest(text);
   ASSERT_TRUE(bool(again)) << llvm::toString(again.takeError());
   EXPECT_EQ(*again, manifest);
-  manifest.kernels[0].variants.back().waits = false;
+  manifest.kernels[0].variants.back().waits = 0;
   EXPECT_NE(*again, manifest);
-  text.replace(text.find("\"waits\": true"), 13, "\"waits\": 1");
+  text.replace(text.find("\"waits\": 32"), 11, "\"waits\": true");
   EXPECT_EQ(parseError(text).find("manifest: kernels[0].variants["), 0u)
       << parseError(text);
   EXPECT_NE(parseError(text).find("waits"), std::string::npos);
