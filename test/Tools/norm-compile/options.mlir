@@ -28,7 +28,7 @@
 // INPUTS: {{^}}error: expects one input but got '{{.*}}' and '{{.*}}'
 // MISSING: {{^}}error: can't read '{{.*}}.missing': No such file or directory
 // UNKNOWN: {{^}}error: unknown option '--fast', see --help
-// FORM: {{^}}error: option --emit expects norm, program, scheduled, tiled, gpu, nvvm, llvm, ptx, cubin or object but got 'spirv'
+// FORM: {{^}}error: option --emit expects norm, program, scheduled, tiled, gpu, nvvm, llvm, ptx, cubin, object or c-header but got 'spirv'
 // VALUE: {{^}}error: option --emit expects a value but got none
 // TARGET: {{^}}error: unknown target 'sm_999', expects host or one of sm_80, sm_86, sm_87, sm_89, sm_90, sm_100, sm_103, sm_120, sm_121
 // HOST: {{^}}error: ptx and cubin expect a GPU target but got host
