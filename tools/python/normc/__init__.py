@@ -7,6 +7,7 @@
 
 from ._normc import Device, NormError
 from ._normc import version as _version
+from ._norms import Builder, Value
 from ._runtime import (Executable, Session, compile, device, devices, list_ops,
                        op, stream_handle)
 
@@ -14,6 +15,7 @@ version: str = _version()
 __version__ = version
 
 __all__ = [
-    "Device", "Executable", "NormError", "Session", "compile", "device",
-    "devices", "list_ops", "op", "stream_handle", "version",
+    "Builder", "Device", "Executable", "NormError", "Session", "compile", "device",
+    "devices", "list_ops", "op", "stream_handle", "Value",
+    "version",
 ]
