@@ -116,9 +116,9 @@ static Value emitLoad(OpBuilder &b, LLVM::LoadOp load, unsigned bits,
   if (words > 1)
     type = LLVM::LLVMStructType::getLiteral(b.getContext(),
                                             SmallVector<Type>(words, i32));
+  // It stays behind what the kernel waits for, and in order with stores.
   Value loaded = emitAssembly(b, loc, type, {load.getAddr(), policy}, text,
-                              constraints + "l,l",
-                              /*hasSideEffects=*/!isConstant);
+                              constraints + "l,l", /*hasSideEffects=*/true);
   if (words > 1) {
     Value joined =
         LLVM::PoisonOp::create(b, loc, VectorType::get({words}, i32));

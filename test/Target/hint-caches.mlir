@@ -22,10 +22,10 @@
 // CHECK:         %[[LAST:.*]] = llvm.inline_asm "createpolicy.fractional.L2::evict_last.b64 $0, 1.0;", "=l"
 // CHECK:         %[[NORMAL:.*]] = llvm.inline_asm "createpolicy.fractional.L2::evict_normal.b64 $0, 1.0;", "=l"
 // CHECK:         %[[POLICY:.*]] = llvm.select %[[LARGE]], %[[LAST]], %[[NORMAL]]
-// CHECK:         %[[FOUR:.*]] = llvm.inline_asm "ld.global.nc.L2::cache_hint.v4.b32 {$0, $1, $2, $3}, [$4], $5;", "=r,=r,=r,=r,l,l" %{{.*}}, %[[POLICY]]
+// CHECK:         %[[FOUR:.*]] = llvm.inline_asm has_side_effects "ld.global.nc.L2::cache_hint.v4.b32 {$0, $1, $2, $3}, [$4], $5;", "=r,=r,=r,=r,l,l" %{{.*}}, %[[POLICY]]
 // CHECK-COUNT-4: llvm.insertelement
 // CHECK:         llvm.bitcast %{{.*}} : vector<4xi32> to vector<8xbf16>
-// CHECK:         %[[ONE:.*]] = llvm.inline_asm "ld.global.nc.L2::cache_hint.b32 $0, [$1], $2;", "=r,l,l" %{{.*}}, %[[POLICY]]
+// CHECK:         %[[ONE:.*]] = llvm.inline_asm has_side_effects "ld.global.nc.L2::cache_hint.b32 $0, [$1], $2;", "=r,l,l" %{{.*}}, %[[POLICY]]
 // CHECK:         llvm.bitcast %[[ONE]] : i32 to f32
 llvm.func @words(%x: !llvm.ptr<1> {llvm.noalias, llvm.readonly},
                  %y: !llvm.ptr<1> {llvm.noalias})

@@ -67,14 +67,14 @@ def NormHintCachesPass : Pass<"norm-hint-caches"> {
     written leaves for memory sooner. Values don't depend on it.
 
     Memory that nobody writes (an `llvm.noalias` and `llvm.readonly` argument) is
-    read by `ld.global.nc`; other loads keep their order.
+    read by `ld.global.nc`. The loads keep their order.
 
     Example:
 
     ```mlir
     %x = llvm.load %p {alignment = 4, nontemporal} : !llvm.ptr<1> -> vector<2xbf16>
     // becomes, with %policy chosen at the kernel's start
-    %w = llvm.inline_asm "ld.global.nc.L2::cache_hint.b32 $0, [$1], $2;",
+    %w = llvm.inline_asm has_side_effects "ld.global.nc.L2::cache_hint.b32 $0, [$1], $2;",
         "=r,l,l" %p, %policy : (!llvm.ptr<1>, i64) -> i32
     %x = llvm.bitcast %w : i32 to vector<2xbf16>
     ```
