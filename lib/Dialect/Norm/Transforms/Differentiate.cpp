@@ -13,12 +13,15 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
+
+#include <map>
 
 namespace mlir::norm {
 #define GEN_PASS_DEF_NORMDIFFERENTIATEPASS
@@ -58,9 +61,18 @@ public:
       : function(function), wrt(wrt), rewriter(function.getContext()),
         sizes(rewriter) {}
 
-  LogicalResult run(StringRef of);
+  LogicalResult run(StringRef of, bool isSaving);
+
+  /// What the forward function has to return as well: a value of a program of
+  /// the copy that was given.
+  struct Kept {
+    unsigned program;
+    Value value;
+  };
+  ArrayRef<Kept> getKept() const { return kept; }
 
 private:
+  void addSaved();
   void findActive();
   void countParts();
   void addCotangents();
@@ -84,6 +96,8 @@ private:
   llvm::DenseMap<Value, unsigned> numParts;
   /// Of each argument, what it is.
   SmallVector<std::string> names;
+  llvm::DenseMap<Operation *, SmallVector<SavedValue>> saved;
+  SmallVector<Kept> kept;
 };
 } // namespace
 
@@ -97,11 +111,27 @@ void FunctionBackward::findActive() {
           active.insert(result);
 }
 
+/// An argument for each statistic of each program that depends on what is
+/// wanted.
+void FunctionBackward::addSaved() {
+  for (auto [number, program] :
+       llvm::enumerate(function.front().getOps<GenericOp>())) {
+    if (!llvm::any_of(program.getResults(),
+                      [&](Value result) { return isActive(result); }))
+      continue;
+    for (Value value : findStatistics(program)) {
+      (void)function.insertArgument(function.getNumArguments(),
+                                    getSavedType(program, value).first, {},
+                                    function.getLoc());
+      saved[program].push_back({value, function.getArguments().back()});
+      kept.push_back({unsigned(number), value});
+      names.push_back("saved");
+    }
+  }
+}
+
 /// An argument for each result that depends on what is wanted.
 void FunctionBackward::addCotangents() {
-  numInputs = function.getNumArguments();
-  for (unsigned i = 0; i != numInputs; ++i)
-    names.push_back("input " + std::to_string(i));
   Operation *terminator = function.front().getTerminator();
   for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
     if (!isFloatTensor(value.getType()) || !isActive(value))
@@ -157,8 +187,8 @@ LogicalResult FunctionBackward::propagate(GenericOp program) {
       wanted.push_back({unsigned(i), getFinalType(input)});
   if (!isNeeded || wanted.empty())
     return success();
-  FailureOr<GenericOp> backward =
-      differentiateProgram(rewriter, sizes, program, ofResults, wanted);
+  FailureOr<GenericOp> backward = differentiateProgram(
+      rewriter, sizes, program, ofResults, saved.lookup(program), wanted);
   if (failed(backward))
     return failure();
   SmallVector<Value> gradients = partitionProgram(rewriter, sizes, *backward);
@@ -267,12 +297,21 @@ void FunctionBackward::finish(StringRef of, ArrayRef<Value> gradients) {
 
   llvm::BitVector unread(function.getNumArguments());
   SmallVector<Attribute> arguments, results;
+  SmallVector<Kept> read;
   for (auto [i, name] : llvm::enumerate(names)) {
-    if (i < numInputs && function.getArgument(i).use_empty())
+    bool isUnread = function.getArgument(i).use_empty();
+    bool isSaved = i >= numInputs && i < numInputs + kept.size();
+    if (isUnread && (isSaved || i < numInputs)) {
       unread.set(i);
-    else
-      arguments.push_back(rewriter.getStringAttr(name));
+      continue;
+    }
+    if (isSaved) {
+      name += " " + std::to_string(read.size());
+      read.push_back(kept[i - numInputs]);
+    }
+    arguments.push_back(rewriter.getStringAttr(name));
   }
+  kept = read;
   for (unsigned index : wrt)
     results.push_back(
         rewriter.getStringAttr("gradient " + std::to_string(index)));
@@ -289,9 +328,14 @@ void FunctionBackward::finish(StringRef of, ArrayRef<Value> gradients) {
            rewriter.getNamedAttr("results", rewriter.getArrayAttr(results))}));
 }
 
-LogicalResult FunctionBackward::run(StringRef of) {
+LogicalResult FunctionBackward::run(StringRef of, bool isSaving) {
+  numInputs = function.getNumArguments();
+  for (unsigned i = 0; i != numInputs; ++i)
+    names.push_back("input " + std::to_string(i));
   findActive();
   countParts();
+  if (isSaving)
+    addSaved();
   SmallVector<Operation *> ops;
   for (Operation &op : function.front().without_terminator())
     ops.push_back(&op);
@@ -322,6 +366,7 @@ private:
   FailureOr<func::FuncOp> findFunction();
   FailureOr<SmallVector<unsigned>> findArguments(func::FuncOp function);
   LogicalResult simplify(func::FuncOp function, bool isForward);
+  LogicalResult checkNew(func::FuncOp function, StringRef newName);
 };
 } // namespace
 
@@ -389,6 +434,52 @@ LogicalResult NormDifferentiatePass::simplify(func::FuncOp function,
   return runPipeline(passes, function);
 }
 
+LogicalResult NormDifferentiatePass::checkNew(func::FuncOp function,
+                                              StringRef newName) {
+  if (!SymbolTable::lookupSymbolIn(getOperation(), newName))
+    return success();
+  return function.emitOpError("expects no '")
+         << newName << "', which is the name of a new function, but got one";
+}
+
+/// Has a copy of a simplified function return what the backward reads.
+static void returnKept(func::FuncOp training,
+                       ArrayRef<FunctionBackward::Kept> kept,
+                       const IRMapping &mapping, func::FuncOp forward) {
+  IRRewriter rewriter(training.getContext());
+  DimSizes sizes(rewriter);
+  auto programs = llvm::to_vector(training.front().getOps<GenericOp>());
+  std::map<unsigned, SmallVector<Value>> values;
+  for (const FunctionBackward::Kept &one : kept)
+    values[one.program].push_back(mapping.lookup(one.value));
+  Operation *terminator = training.front().getTerminator();
+  SmallVector<Value> results(terminator->getOperands());
+  SmallVector<Attribute> names;
+  for (unsigned i = 0, e = results.size(); i != e; ++i)
+    names.push_back(rewriter.getStringAttr("result " + std::to_string(i)));
+  SmallVector<Value> extra;
+  for (auto &[program, ofProgram] : values)
+    llvm::append_range(extra,
+                       yieldToo(rewriter, sizes, programs[program], ofProgram));
+  results.assign(terminator->operand_begin(), terminator->operand_end());
+  for (auto [i, value] : llvm::enumerate(extra)) {
+    results.push_back(value);
+    names.push_back(rewriter.getStringAttr("saved " + std::to_string(i)));
+  }
+  terminator->setOperands(results);
+  training.setType(rewriter.getFunctionType(
+      training.getArgumentTypes(), SmallVector<Type>(TypeRange(results))));
+  for (unsigned i = 0, e = forward.getNumArguments(); i != e; ++i)
+    training.setArgAttrs(i, forward.getArgAttrDict(i));
+  for (unsigned i = 0, e = forward.getNumResults(); i != e; ++i)
+    training.setResultAttrs(i, forward.getResultAttrDict(i));
+  training->setAttr(
+      "norm.forward",
+      rewriter.getDictionaryAttr(
+          {rewriter.getNamedAttr("of", FlatSymbolRefAttr::get(forward)),
+           rewriter.getNamedAttr("results", rewriter.getArrayAttr(names))}));
+}
+
 void NormDifferentiatePass::runOnOperation() {
   FailureOr<func::FuncOp> forward = findFunction();
   if (failed(forward))
@@ -396,13 +487,19 @@ void NormDifferentiatePass::runOnOperation() {
   FailureOr<SmallVector<unsigned>> indices = findArguments(*forward);
   if (failed(indices))
     return signalPassFailure();
-  std::string newName = name.empty() ? (forward->getName() + "_backward").str()
-                                     : std::string(name);
-  if (SymbolTable::lookupSymbolIn(getOperation(), newName)) {
-    forward->emitOpError("expects no '")
-        << newName << "', which is the name of its backward, but got one";
+  bool isSaving = save == "statistics";
+  if (!isSaving && save != "none") {
+    forward->emitOpError("expects none or statistics as option 'save' but got ")
+        << save;
     return signalPassFailure();
   }
+  std::string forwardName = (forward->getName() + "_forward").str();
+  std::string newName = name.empty() ? (forward->getName() + "_backward").str()
+                                     : std::string(name);
+  if (failed(checkNew(*forward, newName)) ||
+      (isSaving && failed(checkNew(*forward, forwardName))))
+    return signalPassFailure();
+
   OpBuilder builder(&getContext());
   builder.setInsertionPointAfter(*forward);
   auto backward = cast<func::FuncOp>(builder.clone(**forward));
@@ -410,8 +507,20 @@ void NormDifferentiatePass::runOnOperation() {
   for (unsigned i = 0, e = backward.getNumArguments(); i != e; ++i)
     backward.removeArgAttr(i, NormDialect::kInPlaceAttrName);
   backward.removeResAttrsAttr();
-  if (failed(simplify(backward, /*isForward=*/true)) ||
-      failed(FunctionBackward(backward, *indices).run(forward->getName())) ||
-      failed(simplify(backward, /*isForward=*/false)))
+  if (failed(simplify(backward, /*isForward=*/true)))
+    return signalPassFailure();
+  func::FuncOp training;
+  IRMapping mapping;
+  if (isSaving) {
+    builder.setInsertionPoint(backward);
+    training = cast<func::FuncOp>(builder.clone(*backward, mapping));
+    training.setName(forwardName);
+  }
+  FunctionBackward reverse(backward, *indices);
+  if (failed(reverse.run(forward->getName(), isSaving)))
+    return signalPassFailure();
+  if (isSaving)
+    returnKept(training, reverse.getKept(), mapping, *forward);
+  if (failed(simplify(backward, /*isForward=*/false)))
     return signalPassFailure();
 }

@@ -42,7 +42,7 @@ class BackwardProgram {
 public:
   BackwardProgram(RewriterBase &rewriter, DimSizes &sizes, GenericOp forward,
                   ArrayRef<SmallVector<Value>> cotangents,
-                  ArrayRef<WantedGradient> wanted);
+                  ArrayRef<SavedValue> saved, ArrayRef<WantedGradient> wanted);
 
   FailureOr<GenericOp> build();
 
@@ -55,11 +55,12 @@ private:
   RewriterBase &rewriter;
   GenericOp forward;
   ArrayRef<SmallVector<Value>> cotangents;
+  ArrayRef<SavedValue> saved;
   ArrayRef<WantedGradient> wanted;
   ProgramBuilder builder;
   /// Numbers of the builder's inputs.
   SmallVector<SmallVector<unsigned>> cotangentInputs;
-  SmallVector<unsigned> forwardInputs;
+  SmallVector<unsigned> forwardInputs, savedInputs;
   IRMapping mapping;
   SmallVector<Operation *> ops;
 };
@@ -68,9 +69,10 @@ private:
 BackwardProgram::BackwardProgram(RewriterBase &rewriter, DimSizes &sizes,
                                  GenericOp forward,
                                  ArrayRef<SmallVector<Value>> cotangents,
+                                 ArrayRef<SavedValue> saved,
                                  ArrayRef<WantedGradient> wanted)
     : rewriter(rewriter), forward(forward), cotangents(cotangents),
-      wanted(wanted),
+      saved(saved), wanted(wanted),
       builder(rewriter, sizes, forward.getLoc(),
               llvm::map_to_vector(forward.getDims(), [](Attribute name) {
                 return cast<StringAttr>(name).getValue().str();
@@ -88,6 +90,9 @@ void BackwardProgram::declare() {
   }
   for (auto [number, input] : llvm::enumerate(forward.getInputs()))
     forwardInputs.push_back(builder.addInput(input, forward.getMap(number)));
+  for (const SavedValue &value : saved)
+    savedInputs.push_back(builder.addInput(
+        value.tensor, getSavedType(forward, value.value).second));
   for (const WantedGradient &gradient : wanted) {
     Value input = forward.getInputs()[gradient.input];
     auto type = cast<RankedTensorType>(input.getType());
@@ -145,14 +150,16 @@ FailureOr<GenericOp> BackwardProgram::build() {
     for (unsigned input : inputs)
       terms.number(builder.getValue(input));
   // A product with what is broadcast comes first: others share it.
-  SmallVector<Value> arguments = llvm::map_to_vector(
+  SmallVector<Value> values = llvm::map_to_vector(
       forwardInputs, [&](unsigned input) { return builder.getValue(input); });
-  llvm::stable_sort(arguments, [&](Value a, Value b) {
+  for (Operation *op : ops)
+    llvm::append_range(values, op->getResults());
+  llvm::stable_sort(values, [&](Value a, Value b) {
     return llvm::popcount(terms.getSupport(a)) <
            llvm::popcount(terms.getSupport(b));
   });
-  for (Value argument : arguments)
-    terms.number(argument);
+  for (Value value : values)
+    terms.number(value);
   terms.noteBody();
 
   CotangentRules rules(terms);
@@ -164,14 +171,18 @@ FailureOr<GenericOp> BackwardProgram::build() {
   for (Operation *op : llvm::reverse(ops))
     if (succeeded(isDifferentiable))
       isDifferentiable = rules.propagate(op);
-  SmallVector<Value> values = emitGradients(terms, rules);
+  SmallVector<Value> gradients = emitGradients(terms, rules);
   std::string name = forward.getName().value_or("").str();
   name += name.empty() ? "backward" : "_backward";
-  builder.finish(values, name);
+  builder.finish(gradients, name);
   if (failed(isDifferentiable)) {
     rewriter.eraseOp(program);
     return failure();
   }
+  // In the place of what was written as if it were computed.
+  for (auto [value, input] : llvm::zip_equal(saved, savedInputs))
+    rewriter.replaceAllUsesWith(mapping.lookup(value.value),
+                                builder.getValue(input));
   for (Operation &op :
        llvm::make_early_inc_range(llvm::reverse(*program.getBlock())))
     if (isOpTriviallyDead(&op))
@@ -181,11 +192,13 @@ FailureOr<GenericOp> BackwardProgram::build() {
 
 FailureOr<GenericOp> norm::differentiateProgram(
     RewriterBase &rewriter, DimSizes &sizes, GenericOp program,
-    ArrayRef<SmallVector<Value>> cotangents, ArrayRef<WantedGradient> wanted) {
+    ArrayRef<SmallVector<Value>> cotangents, ArrayRef<SavedValue> saved,
+    ArrayRef<WantedGradient> wanted) {
   unsigned numInputs = program.getInputs().size();
   for (unsigned i = 0, e = program.getOutputs().size(); i != e; ++i)
     if (!program.getBlock()->getArgument(numInputs + i).use_empty())
       return program.emitOpError("reads the previous content of output #")
              << i << ", which norm-differentiate doesn't know";
-  return BackwardProgram(rewriter, sizes, program, cotangents, wanted).build();
+  return BackwardProgram(rewriter, sizes, program, cotangents, saved, wanted)
+      .build();
 }

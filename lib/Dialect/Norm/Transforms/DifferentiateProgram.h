@@ -18,14 +18,35 @@ struct WantedGradient {
   Type elementType;
 };
 
+/// A value of a program's body, and the tensor that has it.
+struct SavedValue {
+  Value value;
+  Value tensor;
+};
+
 /// Writes the gradients of a program's inputs as one program, which computes
-/// the forward values that it needs again. `cotangents` has tensors to be
-/// added, of each result. Its reductions may go over different dims. Fails with
-/// a diagnostic at an op without a derivative.
+/// the forward values that it needs again, but for those of `saved`.
+/// `cotangents` has tensors to be added, of each result. Its reductions may go
+/// over different dims. Fails with a diagnostic at an op without a derivative.
 FailureOr<GenericOp>
 differentiateProgram(RewriterBase &rewriter, DimSizes &sizes, GenericOp program,
                      ArrayRef<SmallVector<Value>> cotangents,
+                     ArrayRef<SavedValue> saved,
                      ArrayRef<WantedGradient> wanted);
+
+/// The statistics of a program: what its reductions make of a row, in the form
+/// in which the elements of the row use it.
+SmallVector<Value> findStatistics(GenericOp program);
+
+/// The type of a tensor of the values of a body value at all points of the dims
+/// on which it varies, and its map.
+std::pair<RankedTensorType, AffineMap> getSavedType(GenericOp program,
+                                                    Value value);
+
+/// Makes values of a program's body results as well, and returns these. The
+/// program is replaced.
+SmallVector<Value> yieldToo(RewriterBase &rewriter, DimSizes &sizes,
+                            GenericOp program, ArrayRef<Value> values);
 
 /// Writes a program whose reductions go over different dims as several, each of
 /// which reduces over one set of dims. What one needs of another is a tensor of

@@ -140,6 +140,7 @@ def NormDifferentiatePass : Pass<"norm-differentiate", "::mlir::ModuleOp"> {
     of its arguments:
 
         (inputs of the function that are needed, in order;
+         what was saved, in order;
          a cotangent of each result of floats that depends on `wrt`, in order)
         -> (a gradient of each argument of `wrt`, in order)
 
@@ -147,8 +148,11 @@ def NormDifferentiatePass : Pass<"norm-differentiate", "::mlir::ModuleOp"> {
     f32 where that is a float of less than 16 bits; integers have none. All
     between is computed in f32 (f64 where a tensor of the program is f64), and
     rounded once. The attribute `norm.backward` of the new function says what
-    its arguments and results are. Nothing is saved by the forward function:
-    statistics are computed again from the inputs.
+    its arguments and results are. With `save=none` nothing is saved by the
+    forward function: statistics are computed again from the inputs. With
+    `save=statistics` there is also a function named after it and `_forward`,
+    with the same results and then those statistics of rows (the mean, the
+    reciprocal of the deviation, ...) that the backward reads.
 
     Cotangents are simplified over the reals: equal terms are added, those that
     cancel go, sums of centred values are 0, what doesn't vary along a reduction
@@ -190,7 +194,9 @@ def NormDifferentiatePass : Pass<"norm-differentiate", "::mlir::ModuleOp"> {
                "of 16 bits or more by default">,
     Option<"name", "name", "std::string", /*default=*/"\"\"",
            "name of the new function; that of the function and _backward by "
-           "default">
+           "default">,
+    Option<"save", "save", "std::string", /*default=*/"\"none\"",
+           "none or statistics: what the forward function keeps for it">
   ];
 }
 
