@@ -33,13 +33,15 @@ GradientCheck::GradientCheck() : context(MLIRContext::Threading::DISABLED) {
 }
 
 OwningOpRef<ModuleOp> GradientCheck::derive(const std::string &text,
-                                            const std::string &wrt) {
+                                            const std::string &wrt,
+                                            const char *save) {
   auto module = parseSourceString<ModuleOp>(text, &context);
   if (!module)
     return {};
   PassManager manager(&context);
   NormDifferentiatePassOptions options;
   options.function = "f";
+  options.save = save;
   llvm::SmallVector<llvm::StringRef> indices;
   llvm::StringRef(wrt).split(indices, ',', -1, /*KeepEmpty=*/false);
   for (llvm::StringRef index : indices)
@@ -164,9 +166,38 @@ void GradientCheck::compare(ModuleOp module, unsigned argument,
   }
 }
 
+/// What the forward of a training pair returns beside the results, which are
+/// the function's.
+GradientCheck::Tensors GradientCheck::getSaved(ModuleOp module,
+                                               const Tensors &results) {
+  if (!module.lookupSymbol("f_forward"))
+    return {};
+  Tensors values = evaluate(module, "f_forward", inputs);
+  if (values.size() < results.size())
+    return {};
+  for (size_t i = 0; i < results.size(); ++i)
+    if (llvm::all_of(values[i].bound,
+                     [](double bound) { return std::isfinite(bound); }))
+      EXPECT_TRUE(reference::compare(results[i], values[i].value).isMatch());
+  Tensors saved(values.begin() + results.size(), values.end());
+  for (Tensor &tensor : saved) {
+    tensor.bound.clear();
+    for (double &value : tensor.value)
+      value = ::norm::roundTo(tensor.dtype, value);
+  }
+  return saved;
+}
+
 bool GradientCheck::check(const std::string &text, const Options &options) {
-  SCOPED_TRACE(text);
-  OwningOpRef<ModuleOp> module = derive(text, options.wrt);
+  bool none = checkSaving(text, options, "none");
+  bool statistics = checkSaving(text, options, "statistics");
+  return none && statistics;
+}
+
+bool GradientCheck::checkSaving(const std::string &text, const Options &options,
+                                const char *save) {
+  SCOPED_TRACE(std::string("save=") + save + text);
+  OwningOpRef<ModuleOp> module = derive(text, options.wrt, save);
   EXPECT_TRUE(module);
   if (!module)
     return false;
@@ -181,6 +212,9 @@ bool GradientCheck::check(const std::string &text, const Options &options) {
     return false;
   for (unsigned index : numbersOf(names, "input "))
     arguments.push_back(inputs[index]);
+  Tensors saved = getSaved(*module, values);
+  EXPECT_EQ(saved.size(), numbersOf(names, "saved ").size());
+  arguments.insert(arguments.end(), saved.begin(), saved.end());
   std::normal_distribution<double> normal;
   for (unsigned index : numbersOf(names, "cotangent ")) {
     Tensor cotangent{values[index].dtype, values[index].shape, {}, {}};

@@ -46,18 +46,23 @@ protected:
     double mostBound = 1e-3;
   };
 
-  /// Expects each derived gradient to be near the difference. Returns whether
+  /// Expects each derived gradient to be near the difference, with and without
+  /// saved statistics. Returns whether
   /// the function could be compared: all values are known.
   bool check(const std::string &text, const Options &options);
   bool check(const std::string &text) { return check(text, Options()); }
 
   /// The module with the backward of its function, null where that fails.
   mlir::OwningOpRef<mlir::ModuleOp> derive(const std::string &text,
-                                           const std::string &wrt = "");
+                                           const std::string &wrt = "",
+                                           const char *save = "none");
 
 private:
   using Tensors = std::vector<reference::Tensor>;
 
+  bool checkSaving(const std::string &text, const Options &options,
+                   const char *save);
+  Tensors getSaved(mlir::ModuleOp module, const Tensors &results);
   Tensors makeInputs(mlir::func::FuncOp function, const Options &options);
   Tensors evaluate(mlir::ModuleOp module, const char *entry,
                    const Tensors &inputs);
