@@ -183,6 +183,8 @@ void checkAbi() {
 
 NB_MODULE(_normc, module) {
   checkAbi();
+  // What lives until the process ends isn't worth a message.
+  nb::set_leak_warnings(false);
   addErrors(module);
   module.def("version", [] { return normcGetVersionString(); });
   module.def("build_program", &buildProgram, "name"_a, "fields"_a);

@@ -1,0 +1,212 @@
+# Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Replaces the norms of a model."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from typing import Any, Callable, Optional
+
+import torch
+from torch import Tensor, nn
+
+from . import _ops
+from ._programs import DTYPES
+
+Forward = Callable[[nn.Module, Tensor], Tensor]
+
+
+@dataclasses.dataclass
+class PatchReport:
+    """What `patch` did, by the names of modules."""
+    replaced: dict[str, str] = dataclasses.field(default_factory=dict)
+    left: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def __str__(self) -> str:
+        lines = [f"replaced {len(self.replaced)}, left {len(self.left)} alone"]
+        lines += [f"  {name or '(model)'}: {what}"
+                  for name, what in self.replaced.items()]
+        lines += [f"  {name or '(model)'}: left alone, {why}"
+                  for name, why in self.left.items()]
+        return "\n".join(lines)
+
+
+def _takes(x: Tensor, *parameters: Optional[Tensor]) -> bool:
+    """Whether the ops do what PyTorch would: the same dtypes throughout, no
+    gradients, no autocast."""
+    if x.dtype not in DTYPES or x.device.type not in ("cpu", "cuda"):
+        return False
+    if torch.is_autocast_enabled(x.device.type):
+        return False
+    grads = torch.is_grad_enabled()
+    if grads and x.requires_grad:
+        return False
+    for parameter in parameters:
+        if parameter is not None and (
+                parameter.dtype != x.dtype or parameter.device != x.device or
+                grads and parameter.requires_grad):
+            return False
+    return True
+
+
+def _layer_norm(module: nn.Module, x: Tensor) -> Optional[Tensor]:
+    axes = len(module.normalized_shape)
+    if (tuple(x.shape[-axes:]) != tuple(module.normalized_shape) or
+            not _takes(x, module.weight, module.bias)):
+        return None
+    return _ops.layer_norm(x, module.weight, module.bias, module.eps, axes=axes)
+
+
+def _rms_norm(module: nn.Module, x: Tensor) -> Optional[Tensor]:
+    if (tuple(x.shape[-1:]) != tuple(module.normalized_shape) or
+            not _takes(x, module.weight)):
+        return None
+    eps = torch.finfo(x.dtype).eps if module.eps is None else module.eps
+    return _ops.rms_norm(x, module.weight, eps)
+
+
+def _group_norm(module: nn.Module, x: Tensor) -> Optional[Tensor]:
+    if (x.dim() < 2 or x.shape[1] != module.num_channels or
+            not _takes(x, module.weight, module.bias)):
+        return None
+    return _ops.group_norm(x, module.num_groups, module.weight, module.bias,
+                           module.eps)
+
+
+def _weighted(eps: float, offset: float) -> Callable[..., Optional[Tensor]]:
+    """An RMSNorm that isn't PyTorch's own class."""
+    def run(module: nn.Module, x: Tensor) -> Optional[Tensor]:
+        if (x.shape[-1] != module.weight.shape[0] or
+                not _takes(x, module.weight)):
+            return None
+        return _ops.rms_norm(x, module.weight, eps, offset=offset)
+    return run
+
+
+def _eps_of(module: nn.Module) -> Optional[float]:
+    for name in ("variance_epsilon", "eps", "epsilon"):
+        value = getattr(module, name, None)
+        if isinstance(value, float):
+            return value
+    return None
+
+
+def _probe(module: nn.Module, eps: float) -> Optional[float]:
+    """The offset of the weight with which the formula gives what the module's
+    own forward does with two rows; None if there is none."""
+    weight = module.weight.detach()
+    generator = torch.Generator().manual_seed(1)
+    x = torch.randn(2, weight.shape[0], generator=generator)
+    # Rows of small and large values tell where eps stands.
+    x = (x * torch.tensor([[math.sqrt(eps)], [3.0]])).to(weight)
+    try:
+        with torch.no_grad():
+            got = module.forward(x.clone()).double()
+    except Exception:  # whatever an unknown module raises
+        return None
+    if got.shape != x.shape:
+        return None
+    wide = x.double()
+    normed = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + eps)
+    near = 4 * torch.finfo(weight.dtype).eps
+    for offset in (0.0, 1.0):
+        want = normed * (weight.double() + offset)
+        if torch.allclose(got, want, rtol=near,
+                          atol=near * float(want.abs().max()) + 1e-30):
+            return offset
+    return None
+
+
+def _plan(module: nn.Module) -> tuple[Optional[Callable], str]:
+    """How to run the module, and what that is; or why not."""
+    kind = type(module)
+    for base, run, what in ((nn.LayerNorm, _layer_norm, "layer_norm"),
+                            (getattr(nn, "RMSNorm", None), _rms_norm,
+                             "rms_norm"),
+                            (nn.GroupNorm, _group_norm, "group_norm")):
+        if base is None or not isinstance(module, base):
+            continue
+        if kind.forward is not base.forward:
+            return None, f"{kind.__name__} has a forward of its own"
+        if what == "rms_norm" and len(module.normalized_shape) != 1:
+            return None, "it normalizes several axes"
+        weight = module.weight
+        if weight is not None and weight.dtype not in DTYPES:
+            return None, f"its weight is {weight.dtype}"
+        return run, what
+    if not kind.__name__.endswith(("RMSNorm", "RmsNorm", "T5LayerNorm")):
+        return None, f"{kind.__name__} isn't a norm that normc.torch has"
+    parameters = dict(module.named_parameters(recurse=False))
+    weight = parameters.get("weight")
+    if list(parameters) != ["weight"] or weight.dim() != 1:
+        return None, "it hasn't one weight alone"
+    if weight.dtype not in DTYPES or weight.device.type not in ("cpu", "cuda"):
+        return None, f"its weight is {weight.dtype} on {weight.device}"
+    required = [p for p in
+                inspect.signature(kind.forward).parameters.values()
+                if p.default is p.empty and
+                p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(required) != 2:
+        return None, "its forward takes more than one tensor"
+    eps = _eps_of(module)
+    if eps is None:
+        return None, "it has no variance_epsilon, eps or epsilon"
+    offset = _probe(module, eps)
+    if offset is None:
+        return None, "its forward isn't x * rsqrt(mean(x^2) + eps) * weight"
+    return _weighted(eps, offset), "rms_norm" + (
+        " with the weight + 1" if offset else "")
+
+
+def _replacement(kind: type, run: Callable[..., Optional[Tensor]]) -> type:
+    """The module's class with another forward, which falls back to its own."""
+    own = kind.forward
+
+    def forward(self: nn.Module, x: Tensor, *args: Any, **kwargs: Any) -> Any:
+        if not args and not kwargs:
+            y = run(self, x)
+            if y is not None:
+                return y
+        return own(self, x, *args, **kwargs)
+
+    return type(kind.__name__, (kind,),
+                {"forward": forward, "_normc_own_class": kind,
+                 "__module__": kind.__module__, "__doc__": kind.__doc__})
+
+
+def patch(model: nn.Module) -> PatchReport:
+    """Lets the norms of a model run as normc's ops: nn.LayerNorm, nn.RMSNorm,
+    nn.GroupNorm, and modules named ...RMSNorm whose forward a trial shows to
+    be one. Parameters, names and hooks stay. A call with gradients, under
+    autocast, or with dtypes that differ runs the module's own forward. Returns
+    what was replaced, and what was left alone and why."""
+    report = PatchReport()
+    for name, module in model.named_modules():
+        kind = type(module)
+        is_norm = isinstance(module, (nn.LayerNorm, nn.GroupNorm)) or \
+            "norm" in kind.__name__.lower()
+        if not is_norm or next(module.children(), None) is not None:
+            continue
+        if hasattr(kind, "_normc_own_class"):
+            report.left[name] = "it was replaced before"
+            continue
+        run, what = _plan(module)
+        if run is None:
+            report.left[name] = what
+            continue
+        module.__class__ = _replacement(kind, run)
+        report.replaced[name] = f"{kind.__name__} by {what}"
+    return report
+
+
+def unpatch(model: nn.Module) -> int:
+    """Undoes `patch`; the number of modules that have their own class again."""
+    count = 0
+    for module in model.modules():
+        own = getattr(type(module), "_normc_own_class", None)
+        if own is not None:
+            module.__class__ = own
+            count += 1
+    return count
