@@ -132,6 +132,8 @@ private:
   Value advance(Value base, const Chunk &chunk, Type element);
   Value emitLoadOfRow(norm_tile::LoadOp op, const Chunk &chunk);
   Value loadElements(Value operand, const Chunk &chunk, VectorType type);
+  Value loadRest(Value operand, const Chunk &chunk, VectorType type);
+  Value loadLast(Value operand, const Chunk &chunk, VectorType type);
   Value loadApart(norm_tile::LoadOp op, const Chunk &chunk);
   void storeApart(norm_tile::StoreOp op, Value value, const Chunk &chunk);
   void storeGroups(norm_tile::StoreOp op, Value value, const Chunk &chunk);
@@ -146,13 +148,14 @@ private:
     Value pointer; ///< of the first word of the thread's first chunk
     Value last;    ///< of its last word
     Value misfit;  ///< i32: bytes from the first word to the chunk
-    /// i32: the first columns of the row's first and last chunk all of whose
-    /// words lie within the row.
-    Value firstWithin, lastWithin;
+    /// i32: the first column of the last chunk whose last word lies within the
+    /// row.
+    Value lastWithin;
   };
   bool isCovered(Value operand, VectorType type) const;
   const Covering &coveringOf(Value operand, VectorType type);
   Value isCoverable(Value operand, VectorType type, const Chunk &chunk);
+  Value loadFirstWord(Value operand, VectorType type, VectorType word);
   SmallVector<Value> loadCovering(Value operand, VectorType type,
                                   const Chunk &chunk);
   Value realign(SmallVector<Value> words, Value misfit, VectorType type,
@@ -172,6 +175,7 @@ private:
   void findBatches();
   const Stage &stageOf(norm_tile::StoreOp op);
   Value stagedWord(const Stage &stage, Value word, int64_t batch);
+  Value stagedByte(const Stage &stage, Value byte, int64_t batch);
   void stage(norm_tile::StoreOp op, Value value, const Chunk &chunk);
   /// Stores what was staged of the steps before `end`, once there is a batch.
   void storeBatch(int64_t end);

@@ -184,6 +184,66 @@ Value GPULowering::loadElements(Value operand, const Chunk &chunk,
   return packed ? unpackBytes(b, loc, loaded) : loaded;
 }
 
+/// The columns of a row's last chunk, which are known to be so many, by the
+/// widest accesses, and zeros.
+Value GPULowering::loadRest(Value operand, const Chunk &chunk,
+                            VectorType type) {
+  Value pointer = chunkPointer(operand, chunk);
+  const Buffer &buffer = bufferOf(operand);
+  Type element = type.getElementType();
+  int64_t rest = plan.columns % plan.chunkSize();
+  int64_t widest = accessElements(buffer, element);
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
+  SmallVector<Value> elements(type.getNumElements(), zero);
+  for (int64_t first = 0; first < rest;) {
+    int64_t size =
+        std::min(widest, static_cast<int64_t>(llvm::bit_floor(
+                             static_cast<uint64_t>(rest - first))));
+    Value address = LLVM::GEPOp::create(
+        b, loc, pointer.getType(), element, pointer,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)});
+    Type part = size == 1 ? element : Type(VectorType::get({size}, element));
+    Value loaded = LLVM::LoadOp::create(
+        b, loc, part, address, static_cast<unsigned>(size * bytesOf(element)));
+    for (int64_t i = 0; i < size; ++i)
+      elements[first + i] =
+          size == 1 ? loaded
+                    : vector::ExtractOp::create(b, loc, loaded,
+                                                ArrayRef<int64_t>{i});
+    first += size;
+  }
+  return vector::FromElementsOp::create(b, loc, type, elements);
+}
+
+/// A whole chunk, or the row's last columns, which are known to be so many, or
+/// zeros. Short branches one after the other become predicates.
+Value GPULowering::loadLast(Value operand, const Chunk &chunk,
+                            VectorType type) {
+  Value pointer = chunkPointer(operand, chunk);
+  int64_t rest = plan.columns % plan.chunkSize();
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  auto emit = [&](Value condition, Value otherwise,
+                  llvm::function_ref<Value()> load) {
+    auto branch =
+        scf::IfOp::create(b, loc, TypeRange{type}, condition, true, true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, loc, load());
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, loc, otherwise);
+    return branch.getResult(0);
+  };
+  Value whole = emit(isWhole(chunk), zero, [&] {
+    return loadWhole(pointer, type, bufferOf(operand));
+  });
+  if (rest == 0)
+    return whole;
+  Value isLast =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                            toI64(chunk.column), i64(plan.columns - rest));
+  return emit(isLast, whole, [&] { return loadRest(operand, chunk, type); });
+}
+
 Value GPULowering::loadNeighbours(const Buffer &buffer, Value base,
                                   Value linear, VectorType type, Value last) {
   unsigned bytes = bytesOf(buffer.element);
@@ -263,6 +323,8 @@ Value GPULowering::emitLoadOfRow(LoadOp op, const Chunk &chunk) {
   const Buffer &buffer = bufferOf(op.getSource());
   if (!chunk.mask)
     return loadWhole(pointer, type, buffer);
+  if (!plan.isDynamic() && !isPacked(type))
+    return loadLast(op.getSource(), chunk, type);
   // All or nothing where the row ends at the end of a chunk.
   Value whole = isWhole(chunk);
   auto first = scf::IfOp::create(b, loc, TypeRange{type}, whole, true, true);

@@ -128,6 +128,17 @@ Value GPULowering::enter() {
 //===----------------------------------------------------------------------===//
 
 void GPULowering::maskChunk(Chunk &chunk) {
+  if (!plan.isDynamic()) {
+    // The elements that the last chunk has, and others.
+    int64_t size = plan.chunkSize(), rest = plan.columns % size;
+    SmallVector<Value> bits(size);
+    Value any = isAny(chunk), whole = isWhole(chunk);
+    for (int64_t i = 0; i < size; ++i)
+      bits[i] = rest == 0 || i < rest ? any : whole;
+    chunk.mask = vector::FromElementsOp::create(
+        b, loc, VectorType::get({size}, b.getI1Type()), bits);
+    return;
+  }
   // 32 bits hold a column of any supported row.
   Type i32 = b.getI32Type();
   Value first = arith::TruncIOp::create(b, loc, i32, toI64(chunk.column));

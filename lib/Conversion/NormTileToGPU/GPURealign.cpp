@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPUAddress.h"
 #include "GPULowering.h"
 #include "norm/Conversion/PackedElements.h"
 
@@ -45,17 +46,6 @@ bool GPULowering::isCovered(Value operand, VectorType type) const {
          alignmentOf(buffer) < kWord && !mayBeWritten(operand);
 }
 
-static Value constant32(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantOp::create(
-      b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
-}
-
-static Value byteOffset(OpBuilder &b, Location loc, Value pointer,
-                        Value bytes) {
-  return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI8Type(), pointer,
-                             ArrayRef<LLVM::GEPArg>{bytes});
-}
-
 const GPULowering::Covering &GPULowering::coveringOf(Value operand,
                                                      VectorType type) {
   auto [found, isNew] = coverings.try_emplace(operand);
@@ -70,9 +60,8 @@ const GPULowering::Covering &GPULowering::coveringOf(Value operand,
   int64_t element = elementBytes(type);
   Type i32 = b.getI32Type();
   auto number = [&](int64_t value) { return constant32(b, loc, value); };
-  Value address = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), base);
-  Value misfit = arith::AndIOp::create(
-      b, loc, arith::TruncIOp::create(b, loc, i32, address), number(kWord - 1));
+  Value misfit =
+      arith::AndIOp::create(b, loc, lowBits(b, loc, base), number(kWord - 1));
   Value isFit = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, misfit,
                                       number(0));
   covering.misfit = misfit;
@@ -92,60 +81,86 @@ const GPULowering::Covering &GPULowering::coveringOf(Value operand,
       b, loc, arith::TruncIOp::create(b, loc, i32, columns),
       number(type.getNumElements()));
   covering.lastWithin = arith::SubIOp::create(b, loc, whole, beyond);
-  covering.firstWithin =
-      arith::SelectOp::create(b, loc, isFit, number(0), number(1));
   return covering;
 }
 
-/// i1: all words that cover the chunk lie within the row; null where all do.
-Value GPULowering::isCoverable(Value operand, VectorType type,
-                               const Chunk &chunk) {
-  const Covering &covering = coveringOf(operand, type);
-  bool isPlaced = chunk.constantColumn >= 0 && !plan.isDynamic();
-  bool mayBeFirst = !isPlaced || chunk.constantColumn == 0;
-  int64_t beyond = kWord / elementBytes(type) - 1;
-  bool mayBeLast =
-      !isPlaced || chunk.mask ||
-      chunk.constantColumn + plan.stepSize() + beyond > plan.columns;
-  Value column =
-      arith::TruncIOp::create(b, loc, b.getI32Type(), toI64(chunk.column));
-  Value isWithin;
-  if (mayBeFirst)
-    isWithin = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, column,
-                                     covering.firstWithin);
-  if (mayBeLast) {
-    Value isBefore = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle,
-                                           column, covering.lastWithin);
-    isWithin =
-        isWithin ? arith::AndIOp::create(b, loc, isWithin, isBefore).getResult()
-                 : isBefore;
-  }
-  return isWithin;
+/// Whether where a chunk lies in the row is known.
+static bool isPlaced(const ::norm::TilePlan &plan, const Chunk &chunk) {
+  return chunk.constantColumn >= 0 && !plan.isDynamic();
 }
 
-/// The words that cover a chunk, as i32; zeros where that isn't possible.
+/// i1: no word that covers the chunk reaches beyond the row's end; null where
+/// none does.
+Value GPULowering::isCoverable(Value operand, VectorType type,
+                               const Chunk &chunk) {
+  int64_t beyond = kWord / elementBytes(type) - 1;
+  if (isPlaced(plan, chunk) && !chunk.mask &&
+      chunk.constantColumn + plan.stepSize() + beyond <= plan.columns)
+    return Value();
+  Value column =
+      arith::TruncIOp::create(b, loc, b.getI32Type(), toI64(chunk.column));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle, column,
+                               coveringOf(operand, type).lastWithin);
+}
+
+/// The word in which the row begins: its elements, and others.
+Value GPULowering::loadFirstWord(Value operand, VectorType type,
+                                 VectorType word) {
+  const Covering &covering = coveringOf(operand, type);
+  int64_t size = elementBytes(type), count = kWord / size;
+  Type element = type.getElementType();
+  SmallVector<Value> elements;
+  for (int64_t i = 1; i < count; ++i) {
+    Value offset = arith::SubIOp::create(b, loc, constant32(b, loc, i * size),
+                                         covering.misfit);
+    offset = arith::MaxSIOp::create(b, loc, offset, constant32(b, loc, 0));
+    elements.push_back(LLVM::LoadOp::create(
+        b, loc, element, byteOffset(b, loc, rowBase(operand), offset), size));
+  }
+  elements.insert(elements.begin(), elements.front());
+  Value joined = vector::FromElementsOp::create(
+      b, loc, VectorType::get({count}, element), elements);
+  return vector::BitCastOp::create(b, loc, word, joined);
+}
+
+/// The words that cover a chunk, as i32; zeros where one is beyond the row.
 SmallVector<Value> GPULowering::loadCovering(Value operand, VectorType type,
                                              const Chunk &chunk) {
   const Covering &covering = coveringOf(operand, type);
   const Buffer &buffer = bufferOf(operand);
   constexpr int64_t parts = kWord / 4;
   int64_t count = chunkBytes(type) / kWord + 1;
-  Type part = b.getI32Type();
-  Type word = parts == 1 ? part : Type(VectorType::get({parts}, part));
-  auto load = [&] {
+  auto word = VectorType::get({parts}, b.getI32Type());
+  auto load = [&](Value address) -> Value {
+    return LLVM::LoadOp::create(b, loc, word, address, kWord,
+                                /*isVolatile=*/false, buffer.isStreamed);
+  };
+  auto loadAll = [&] {
     SmallVector<Value> words;
     Value pointer = advance(covering.pointer, chunk, buffer.element);
-    Value last = advance(covering.last, chunk, buffer.element);
-    for (int64_t i = 0; i < count; ++i) {
-      Value address = last;
-      if (i + 1 < count)
-        address = LLVM::GEPOp::create(
-            b, loc, pointer.getType(), b.getI8Type(), pointer,
-            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i * kWord)});
-      words.push_back(LLVM::LoadOp::create(b, loc, word, address, kWord,
-                                           /*isVolatile=*/false,
-                                           buffer.isStreamed));
+    for (int64_t i = 0; i + 1 < count; ++i) {
+      Value address = byteOffset(b, loc, pointer, i * kWord);
+      if (i > 0 || (isPlaced(plan, chunk) && chunk.constantColumn > 0)) {
+        words.push_back(load(address));
+        continue;
+      }
+      // Before the row there is nothing to be read.
+      Value isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                            toI64(chunk.column), i64(0));
+      Value isMisfit =
+          arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne,
+                                covering.misfit, constant32(b, loc, 0));
+      auto branch = scf::IfOp::create(
+          b, loc, TypeRange{word},
+          arith::AndIOp::create(b, loc, isFirst, isMisfit), true, true);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(b, loc, loadFirstWord(operand, type, word));
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b, loc, load(address));
+      words.push_back(branch.getResult(0));
     }
+    words.push_back(load(advance(covering.last, chunk, buffer.element)));
     return words;
   };
   SmallVector<Value> words;
@@ -154,16 +169,14 @@ SmallVector<Value> GPULowering::loadCovering(Value operand, VectorType type,
                                      isWithin, true, true);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(guarded.thenBlock());
-    scf::YieldOp::create(b, loc, load());
+    scf::YieldOp::create(b, loc, loadAll());
     b.setInsertionPointToStart(guarded.elseBlock());
     Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(word));
     scf::YieldOp::create(b, loc, SmallVector<Value>(count, zero));
     words.assign(guarded.getResults().begin(), guarded.getResults().end());
   } else {
-    words = load();
+    words = loadAll();
   }
-  if (parts == 1)
-    return words;
   SmallVector<Value> result;
   for (Value loaded : words)
     for (int64_t i = 0; i < parts; ++i)

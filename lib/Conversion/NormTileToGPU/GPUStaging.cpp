@@ -16,8 +16,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GPUAddress.h"
 #include "GPULowering.h"
-#include "norm/Conversion/PackedElements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -31,26 +31,10 @@ using namespace mlir;
 using namespace mlir::norm;
 using namespace mlir::norm_tile;
 
-/// Bytes of a stored piece.
-static constexpr int64_t kPiece = 16;
 /// Bytes of shared memory of one batch, and what a kernel may have in all. Any
 /// supported GPU has that for a CTA.
-static constexpr int64_t kBatch = 16 << 10;
+static constexpr int64_t kBatch = 24 << 10;
 static constexpr int64_t kMost = 48 << 10;
-
-static Value constant32(OpBuilder &b, Location loc, int64_t value) {
-  return arith::ConstantOp::create(
-      b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
-}
-
-static Value byteOffset(OpBuilder &b, Location loc, Value pointer,
-                        Value bytes) {
-  return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI8Type(), pointer,
-                             ArrayRef<LLVM::GEPArg>{bytes});
-}
-
-/// Bytes with the padding that follows every 32 words.
-static int64_t padded(int64_t bytes) { return bytes + bytes / 128 * 4; }
 
 /// Dynamic shared memory that held values take, in the end.
 int64_t GPULowering::heldBytes() {
@@ -71,13 +55,18 @@ static int64_t bytesOf(StoreOp op) {
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
+/// Whether elements lie within words: not so where they share bytes.
+static bool isStageable(Type type) {
+  int64_t bits = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  return bits % 8 == 0 && bits <= 32;
+}
+
 bool GPULowering::mayBeStaged(StoreOp op) {
   const Buffer &buffer = bufferOf(op.getDestination());
   Type type = op.getValue().getType();
   return !isAcross && op.getGroup() <= 1 && buffer.reach == Reach::Linear &&
-         !isPacked(type) &&
-         getElementTypeOrSelf(type).getIntOrFloatBitWidth() % 8 == 0 &&
-         bytesOf(op) % kPiece == 0 && alignmentOf(buffer) < kPiece;
+         isStageable(type) && bytesOf(op) % kPiece == 0 &&
+         alignmentOf(buffer) < kPiece;
 }
 
 /// Sets how many steps are stored at once, the same for all stores.
@@ -120,32 +109,30 @@ const GPULowering::Stage &GPULowering::stageOf(StoreOp op) {
   return stage;
 }
 
-/// The address of the word that holds byte `byte` (i32) of a row's batch.
-Value GPULowering::stagedWord(const Stage &stage, Value byte, int64_t batch) {
+/// The address of word `word` (i32) of a row's batch.
+Value GPULowering::stagedWord(const Stage &stage, Value word, int64_t batch) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
   Value base = LLVM::AddressOfOp::create(b, loc, pointer, "norm_shared");
   Value row = arith::MulIOp::create(
       b, loc, arith::IndexCastOp::create(b, loc, b.getI32Type(), group),
       constant32(b, loc, stage.rowBytes));
-  Value padding = arith::ShLIOp::create(
-      b, loc, arith::ShRUIOp::create(b, loc, byte, constant32(b, loc, 7)),
-      constant32(b, loc, 2));
-  Value offset = arith::AddIOp::create(
-      b, loc, row, arith::AddIOp::create(b, loc, byte, padding));
-  Value place = byteOffset(b, loc, base, offset);
-  int64_t first = stage.offset + batch % batchPlaces * stage.batchBytes;
-  return LLVM::GEPOp::create(
-      b, loc, pointer, b.getI8Type(), place,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(first)});
+  base = byteOffset(b, loc, base, row);
+  Value place = arith::AddIOp::create(
+      b, loc, word,
+      arith::ShRUIOp::create(b, loc, word, constant32(b, loc, 5)));
+  place = LLVM::GEPOp::create(b, loc, pointer, b.getI32Type(), base,
+                              ArrayRef<LLVM::GEPArg>{place});
+  return byteOffset(b, loc, place,
+                    stage.offset + batch % batchPlaces * stage.batchBytes);
 }
 
-/// Moves an address by bytes that the padding doesn't depend on.
-static Value ahead(OpBuilder &b, Location loc, Value pointer, int64_t bytes) {
-  if (bytes == 0)
-    return pointer;
-  return LLVM::GEPOp::create(
-      b, loc, pointer.getType(), b.getI8Type(), pointer,
-      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(bytes)});
+/// The same of byte `byte` (i32).
+Value GPULowering::stagedByte(const Stage &stage, Value byte, int64_t batch) {
+  Value word = stagedWord(
+      stage, arith::ShRUIOp::create(b, loc, byte, constant32(b, loc, 2)),
+      batch);
+  return byteOffset(b, loc, word,
+                    arith::AndIOp::create(b, loc, byte, constant32(b, loc, 3)));
 }
 
 void GPULowering::stage(StoreOp op, Value value, const Chunk &chunk) {
@@ -169,16 +156,19 @@ void GPULowering::stage(StoreOp op, Value value, const Chunk &chunk) {
   if (!isWholeLines)
     byte = arith::AddIOp::create(b, loc, byte,
                                  constant32(b, loc, number * stepBytes));
-  Value place = stagedWord(stage, byte, batch);
+  Value place = stagedWord(
+      stage, arith::ShRUIOp::create(b, loc, byte, constant32(b, loc, 2)),
+      batch);
   if (isWholeLines)
-    place = ahead(b, loc, place, padded(number * stepBytes));
+    place = byteOffset(b, loc, place, padded(number * stepBytes));
   int64_t words = stage.chunkBytes / 4;
   Value parts = vector::BitCastOp::create(
       b, loc, VectorType::get({words}, b.getI32Type()), value);
   // Chunks of more than 128 bytes are whole lines.
   for (int64_t i = 0; i < words; ++i) {
     Value part = vector::ExtractOp::create(b, loc, parts, ArrayRef<int64_t>{i});
-    LLVM::StoreOp::create(b, loc, part, ahead(b, loc, place, padded(i * 4)), 4);
+    LLVM::StoreOp::create(b, loc, part,
+                          byteOffset(b, loc, place, padded(i * 4)), 4);
   }
 }
 
@@ -231,9 +221,7 @@ void GPULowering::storeStaged(Value first, Value count, int64_t batch) {
 
 /// i32: bytes before the first aligned piece at or after an address.
 static Value bytesToPiece(OpBuilder &b, Location loc, Value pointer) {
-  Value address = arith::TruncIOp::create(
-      b, loc, b.getI32Type(),
-      LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), pointer));
+  Value address = lowBits(b, loc, pointer);
   return arith::AndIOp::create(
       b, loc, arith::SubIOp::create(b, loc, constant32(b, loc, 0), address),
       constant32(b, loc, kPiece - 1));
@@ -259,13 +247,16 @@ void GPULowering::storeWords(const Stage &stage, Value pointer, Value bytes,
       b, loc, arith::AndIOp::create(b, loc, head, number(3)), number(3));
   // The last word that a piece needs holds its last byte: the fifth, or the
   // fourth again where the piece begins with a word.
+  Value word = arith::ShRUIOp::create(b, loc, begin, number(2));
+  Value last = arith::ShRUIOp::create(
+      b, loc, arith::AddIOp::create(b, loc, begin, number(kPiece - 1)),
+      number(2));
   auto source = [&](int64_t i, int64_t step) {
     int64_t moved = isWholeLines ? 0 : step * stepBytes;
-    int64_t byte = i < words ? i * 4 : kPiece - 1;
-    Value at = arith::AddIOp::create(b, loc, begin, number(byte + moved));
-    at = arith::AndIOp::create(b, loc, at, number(~int64_t(3)));
+    Value at = arith::AddIOp::create(b, loc, i < words ? word : last,
+                                     number(moved / 4 + (i < words ? i : 0)));
     Value place = stagedWord(stage, at, batch);
-    return isWholeLines ? ahead(b, loc, place, padded(step * stepBytes))
+    return isWholeLines ? byteOffset(b, loc, place, padded(step * stepBytes))
                         : place;
   };
   std::optional<int64_t> known = getConstantIntValue(bytes);
@@ -293,7 +284,7 @@ void GPULowering::storeWords(const Stage &stage, Value pointer, Value bytes,
     Value piece = vector::FromElementsOp::create(
         b, loc, VectorType::get({words}, b.getI32Type()), parts);
     LLVM::StoreOp::create(b, loc, piece,
-                          ahead(b, loc, target, step * stepBytes), kPiece);
+                          byteOffset(b, loc, target, step * stepBytes), kPiece);
   }
 }
 
@@ -330,7 +321,7 @@ void GPULowering::storeEnds(const Stage &stage, Value pointer, Value bytes,
     auto condition = scf::IfOp::create(b, loc, isThere, /*withElse=*/false);
     b.setInsertionPointToStart(condition.thenBlock());
     Value value = LLVM::LoadOp::create(b, loc, element,
-                                       stagedWord(stage, at, batch), size);
+                                       stagedByte(stage, at, batch), size);
     LLVM::StoreOp::create(b, loc, value, byteOffset(b, loc, pointer, at), size);
   }
 }
