@@ -1,6 +1,6 @@
 // RUN: norm-opt %s --norm-differentiate=function=rms_norm | FileCheck %s --check-prefix=RMS
 // RUN: norm-opt %s --norm-differentiate=function=activations | FileCheck %s --check-prefix=ACT
-// RUN: norm-opt %s --norm-differentiate=function=maximum | FileCheck %s --check-prefix=MAX
+// RUN: norm-opt %s --norm-differentiate='function=maximum wrt=0' | FileCheck %s --check-prefix=MAX
 // RUN: norm-opt %s --norm-differentiate='function=masked wrt=0' | FileCheck %s --check-prefix=MASK
 // RUN: norm-opt %s --norm-differentiate='function=linear wrt=1 name=slope' | FileCheck %s --check-prefix=LIN
 // RUN: norm-opt %s --norm-differentiate=function=dropout | FileCheck %s --check-prefix=DROP
@@ -26,7 +26,7 @@
 // RMS-NEXT: %[[T:.*]] = arith.truncf %[[D]] : f32 to bf16
 // RMS-NEXT: norm.yield %[[T]], %[[R]] : bf16, f32
 // RMS: %[[DW:.*]] = norm.generic (row, col)
-// RMS-SAME: ins(%{{.*}} = %[[DY]][row, col] {{.*}}, %{{.*}} = %[[X]][row, col] {{.*}}, %{{.*}} = %[[DX]]#1[row] : tensor<?xf32>)
+// RMS-NEXT: ins(%{{.*}} = %[[DY]][row, col] {{.*}}, %{{.*}} = %[[X]][row, col] {{.*}}, %{{.*}} = %[[DX]]#1[row] : tensor<?xf32>)
 // RMS: %[[S:.*]] = norm.reduce add %{{.*}} over [row] : f32
 // RMS-NEXT: arith.truncf %[[S]] : f32 to bf16
 // RMS: return %[[DX]]#0, %[[DW]]
@@ -48,12 +48,13 @@ func.func @rms_norm(%x: tensor<?x64xbf16>, %w: tensor<64xbf16>)
 
 // Of a narrow type the derivative is taken in f32.
 // ACT-LABEL: func.func @activations_backward(
-// ACT: %[[W:.*]] = arith.extf %{{.*}} : f16 to f32
-// ACT: %[[S:.*]] = norm.sigmoid %[[W]] : f32
+// ACT: %[[DY:.*]] = arith.extf %{{.*}} : f16 to f32
+// ACT: %[[X:.*]] = arith.extf %{{.*}} : f16 to f32
+// ACT: %[[S:.*]] = norm.sigmoid %[[X]] : f32
+// ACT: %[[D:.*]] = arith.mulf %[[DY]], %[[S]] : f32
 // ACT: %[[Q:.*]] = arith.subf %{{.*}}, %[[S]] : f32
-// ACT: %[[F:.*]] = math.fma %[[W]], %[[Q]], %{{.*}} : f32
-// ACT: %[[D:.*]] = arith.mulf %[[S]], %[[F]] : f32
-// ACT: arith.mulf %{{.*}}, %[[D]] : f32
+// ACT: %[[F:.*]] = math.fma %[[X]], %[[Q]], %{{.*}} : f32
+// ACT: arith.mulf %[[D]], %[[F]] : f32
 // ACT: arith.truncf %{{.*}} : f32 to f16
 func.func @activations(%x: tensor<?x64xf16>) -> tensor<?x64xf16> {
   %y = norm.silu %x : tensor<?x64xf16>
@@ -69,13 +70,14 @@ func.func @activations(%x: tensor<?x64xf16>) -> tensor<?x64xf16> {
 // MAX: %[[I:.*]] = arith.divf %{{.*}}, %[[N]] : f32
 // MAX: %[[D:.*]] = arith.mulf %{{.*}}, %[[I]] : f32
 // MAX: arith.select %[[C]], %[[D]], %{{.*}} : f32
-func.func @maximum(%x: tensor<?x64xf32>, %d: tensor<?xf32>) -> tensor<?xf32> {
-  %y = norm.generic (row, col) ins(%a = %x[row, col] : tensor<?x64xf32>)
-      outs(%o = %d[row] : tensor<?xf32>) {
+func.func @maximum(%x: tensor<4x64xf32>) -> tensor<4xf32> {
+  %d = tensor.empty() : tensor<4xf32>
+  %y = norm.generic (row, col) ins(%a = %x[row, col] : tensor<4x64xf32>)
+      outs(%o = %d[row] : tensor<4xf32>) {
     %m = norm.reduce max %a over [col] : f32
     norm.yield %m : f32
   }
-  return %y : tensor<?xf32>
+  return %y : tensor<4xf32>
 }
 
 // A mask that is computed is computed again; nothing goes through it. The
@@ -83,7 +85,10 @@ func.func @maximum(%x: tensor<?x64xf32>, %d: tensor<?xf32>) -> tensor<?xf32> {
 // doesn't matter.
 // MASK-LABEL: func.func @masked_backward(
 // MASK: %[[KEEP:.*]] = arith.cmpi sle
-// MASK: %[[D:.*]] = arith.select %[[KEEP]], %{{.*}}, %{{.*}} : f32
+// MASK: math.fma
+// MASK-NEXT: %[[P:.*]] = arith.mulf
+// MASK-NEXT: %[[E:.*]] = arith.select %{{.*}}, %{{.*}}, %[[P]] : f32
+// MASK-NEXT: %[[D:.*]] = arith.select %[[KEEP]], %[[E]], %{{.*}} : f32
 // MASK-NEXT: norm.yield %[[D]] : f32
 func.func @masked(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %y = norm.softmax %x axes = [1] causal

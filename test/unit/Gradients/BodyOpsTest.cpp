@@ -135,6 +135,26 @@ TEST_F(BodyGradients, SharedMaximum) {
   EXPECT_EQ((*results)[0].value, (std::vector<double>{0, 3, 3, 0, 2, 2, 2, 2}));
 }
 
+// relu has the slope 0 at 0, a clamp 1 at its ends.
+TEST_F(BodyGradients, TiesWithConstants) {
+  auto module = derive(R"(
+    func.func @f(%x: tensor<3xf64>) -> (tensor<3xf64>, tensor<3xf64>) {
+      %zero = arith.constant dense<0.0> : tensor<3xf64>
+      %one = arith.constant dense<1.0> : tensor<3xf64>
+      %y = arith.maximumf %x, %zero : tensor<3xf64>
+      %z = arith.minimumf %x, %one : tensor<3xf64>
+      return %y, %z : tensor<3xf64>, tensor<3xf64>
+    })");
+  ASSERT_TRUE(module);
+  using namespace norm;
+  reference::Tensor x{DType::F64, {3}, {0, 0.5, 1}, {}};
+  reference::Tensor dy{DType::F64, {3}, {2, 2, 2}, {}};
+  reference::Tensor dz{DType::F64, {3}, {1, 1, 1}, {}};
+  auto results = reference::evaluate(*module, "f_backward", {x, dy, dz});
+  ASSERT_TRUE(bool(results));
+  EXPECT_EQ((*results)[0].value, (std::vector<double>{1, 3, 3}));
+}
+
 TEST_F(BodyGradients, CustomNorms) {
   EXPECT_TRUE(check(R"(
     func.func @f(%x: tensor<?x6xf64>, %w: tensor<6xf64>) -> tensor<?x6xf64> {

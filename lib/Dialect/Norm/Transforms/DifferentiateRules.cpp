@@ -165,16 +165,13 @@ bool CotangentRules::propagateArithmetic(Operation *op,
       .Default(false);
 }
 
-static bool isConstant(Value value) {
-  return matchPattern(value, m_Constant());
-}
-
 /// The larger, or smaller, of two: the first one where they are equal, unless
-/// the second one is a constant.
+/// the second one is the constant 0. So relu has the derivative 0 at 0, and a
+/// clamp 1 at its ends.
 static void getChoiceGuards(TermBuilder &terms, Operation *op, Guard &first,
                             Guard &second) {
   bool isMaximum = isa<arith::MaximumFOp, arith::MaxNumFOp>(op);
-  bool isTieOfSecond = isConstant(op->getOperand(1));
+  bool isTieOfSecond = matchPattern(op->getOperand(1), m_AnyZeroFloat());
   Value a = terms.convert(op->getOperand(0));
   Value b = terms.convert(op->getOperand(1));
   P strict = isMaximum ? P::OGT : P::OLT, weak = isMaximum ? P::OGE : P::OLE;

@@ -162,7 +162,7 @@ def NormDifferentiatePass : Pass<"norm-differentiate", "::mlir::ModuleOp"> {
 
     Where a function has no derivative: the maximum of a row shares its
     cotangent evenly between equal elements; of `arith.maximumf` and its like,
-    the first operand gets it where both are equal, or the constant if one is;
+    the first operand gets it where both are equal, or the constant if it is 0;
     `math.round` and `math.roundeven`, and conversions to integers and back, are
     passed through (the straight-through rule); `math.floor`, `math.ceil`,
     `math.trunc`, comparisons and conditions have none; nothing goes where a
