@@ -9,13 +9,17 @@
 # %inputs (test/Inputs). Features: `ptxas`, an assembler was found; `cuda`, the
 # driver is here and sees a device; `compute-sanitizer`, it was found; `numpy` and
 # `torch`, Python has these packages; `normc`, the shared library was built;
+# `python-normc`, so was the Python package, for a Python with NumPy, which
+# %normc_python runs with it; `python-normc-torch`, that has PyTorch;
 # `mlir-opt-plugin`, so was the plugin, and there is a stock mlir-opt to load it;
 # `valgrind`, it was found; `asan-ubsan`, the tools were built with these checks.
 
 import ctypes
+import glob
 import importlib.util
 import os
 import shutil
+import subprocess
 import sys
 
 import lit.formats
@@ -69,6 +73,19 @@ if os.path.exists(normc):
     config.available_features.add("normc")
 config.substitutions.append(("%normc_dir", config.norm_lib_dir))
 config.substitutions.append((r"%normc\b", normc))
+python_dir = os.path.join(config.norm_obj_root, "python")
+if config.norm_python and glob.glob(
+        os.path.join(python_dir, "normc", "_normc*.so")):
+    packages = subprocess.run(
+        [config.norm_python, "-c", "from importlib.util import find_spec as f\n"
+         "print(*(n for n in ('numpy', 'ml_dtypes', 'torch') if f(n)))"],
+        capture_output=True, text=True).stdout.split()
+    if {"numpy", "ml_dtypes"} <= set(packages):
+        config.available_features.add("python-normc")
+        if "torch" in packages:
+            config.available_features.add("python-normc-torch")
+config.substitutions.append(
+    ("%normc_python", f"env PYTHONPATH={python_dir} {config.norm_python}"))
 config.substitutions.append((r"%cc\b", config.norm_cc))
 if shutil.which("valgrind"):
     config.available_features.add("valgrind")

@@ -28,6 +28,8 @@ packages=(
   mlir-22-tools
   ninja-build
   python3
+  python3-dev
+  python3-venv
   zlib1g-dev
 )
 

@@ -17,6 +17,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 tools/dev/setup.sh
+tools/dev/python.sh
 cmake --preset dev
 cmake --build --preset dev
 if (($# == 0)); then
