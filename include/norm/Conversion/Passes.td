@@ -13,13 +13,15 @@ include "mlir/Pass/PassBase.td"
 def ConvertNormTileToGPUPass : Pass<"convert-norm-tile-to-gpu", "::mlir::ModuleOp"> {
   let summary = "write tiled kernels as gpu.func";
   let description = [{
-    Each `norm_tile.kernel` becomes one or two functions of a `gpu.module`: one
-    whose accesses are as wide as the columns allow, and one with accesses of
-    single elements for buffers that are not aligned for the first. Launches
-    list them in `variants`. A group of `threads` threads takes a row; phases
-    are unrolled where values are held in registers and are loops otherwise; an
-    exchange goes through shared memory and shuffles in the order of
-    `#norm.order`. Arguments are addresses, row strides in elements, scalars,
+    Each `norm_tile.kernel` becomes one to three functions of a `gpu.module`:
+    one whose accesses are as wide as the columns allow, one for rows at any
+    address, and one where operands that all rows have in common aren't aligned
+    either. At any address a chunk is loaded by the aligned words that cover it,
+    which are shifted into place, and results reach memory by way of shared
+    memory in aligned pieces of 16 bytes. Launches list the functions in
+    `variants`. A group of `threads` threads takes a row; phases are unrolled
+    where values are held in registers and are loops otherwise; an exchange goes
+    through shared memory and shuffles in the order of `#norm.order`. Arguments are addresses, row strides in elements, scalars,
     the number of rows and, where it is dynamic, the number of columns.
 
     Kernels whose types or schedule no GPU can run, and launches that don't
