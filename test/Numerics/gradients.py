@@ -6,6 +6,7 @@ the emulated device, there with the host's bits. That the derived function is th
 gradient is tested by differences, in test/unit/Gradients.
 
   gradients.py NORM_OPT NORM_RUN [--share=6] [--only=NAME] [--device=host]...
+      [--save=statistics]
 
 --share=N runs one in N programs. Prints a line for each failure and a count; exits 1
 if there is any.
@@ -24,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 FUNCTION = re.compile(r"func\.func @(\w+_backward)\((.*?)\) -> (.*?) attributes "
                       r"\{norm\.backward = \{arguments = \[(.*?)\]")
 # Extents that no other argument tells.
-SHAPES = {("rms_norm_fp8_1x128_packed_backward", 3): "8x37x4"}
+SHAPES = {("rms_norm_fp8_1x128_packed_backward", "cotangent 1"): "8x37x4"}
 
 
 def dims_of(kind):
@@ -67,7 +68,7 @@ def arguments(text, derived):
             options += ["--arg", f"{number}={5 if kind[0] == 'i' else 0.75}"]
         elif "?" in kind:
             dims = dims_of(kind)
-            shape = SHAPES.get((match.group(1), number), shapes.get(dims))
+            shape = SHAPES.get((match.group(1), name), shapes.get(dims))
             if shape is None and not has_shape:
                 shape = dims.replace("?", "37")
             has_shape = True
@@ -82,7 +83,8 @@ def run(path, args):
     """What is wrong with a program."""
     text = path.read_text()
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as out:
-        derive = subprocess.run([args.norm_opt, "--norm-differentiate", path],
+        derive = subprocess.run([args.norm_opt,
+                                 f"--norm-differentiate=save={args.save}", path],
                                 capture_output=True, text=True)
         if derive.returncode:
             return [f"norm-differentiate: {derive.stderr.strip()[:300]}"]
@@ -109,6 +111,7 @@ def main():
     parser.add_argument("norm_run")
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--only")
+    parser.add_argument("--save", default="none")
     parser.add_argument("--device", action="append")
     args = parser.parse_args()
     args.device = args.device or ["host", "emulated"]

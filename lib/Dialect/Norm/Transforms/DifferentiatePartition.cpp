@@ -61,6 +61,8 @@ private:
   uint64_t getMapDims(unsigned operand);
   std::optional<PartKey> getHome(Value value);
   PartKey choosePart(unsigned result);
+  uint64_t getTold(Operation &op);
+  std::optional<uint64_t> getTensorDims(Value value);
   bool isRead(Value value, const PartKey &key);
   void plan(Value value, const PartKey &key);
   void emit(const PartKey &key, Part &part);
@@ -76,6 +78,8 @@ private:
   llvm::DenseMap<Value, uint64_t> supports;
   SmallVector<ReduceOp> reduces;
   SmallVector<PartKey> keys;
+  /// Dims whose extents are told by operands from which a value is computed.
+  llvm::DenseMap<Value, uint64_t> told;
   /// The reductions on which each value depends.
   llvm::DenseMap<Value, llvm::SmallBitVector> needs;
   std::map<PartKey, Part> parts;
@@ -100,12 +104,22 @@ uint64_t Partition::getMapDims(unsigned operand) {
 // Which reductions are in one program
 //===----------------------------------------------------------------------===//
 
+uint64_t Partition::getTold(Operation &op) {
+  uint64_t dims = 0;
+  for (Value operand : op.getOperands())
+    dims |= told.lookup(operand);
+  return dims;
+}
+
 /// Each as early as can be.
 void Partition::findLevels() {
   reduces = llvm::to_vector(whole.getBlock()->getOps<ReduceOp>());
   unsigned count = 0;
+  for (BlockArgument argument : whole.getBlock()->getArguments())
+    told[argument] = getMapDims(argument.getArgNumber());
   for (Operation &op : *whole.getBlock()) {
     llvm::SmallBitVector needed(reduces.size());
+    uint64_t toldDims = getTold(op);
     for (Value operand : op.getOperands())
       if (auto found = needs.find(operand); found != needs.end())
         needed |= found->second;
@@ -114,14 +128,20 @@ void Partition::findLevels() {
       for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>())
         key.over |= uint64_t(1) << *whole.getDimNumber(name);
       key.rows = supports.lookup(reduce.getValue()) & ~key.over;
+      // As of positions only; the space of all operands then.
+      if (key.over & ~toldDims)
+        key.rows =
+            llvm::maskTrailingOnes<uint64_t>(whole.getNumDims()) & ~key.over;
       for (unsigned other : needed.set_bits())
         key.level =
             std::max(key.level, keys[other].level + !keys[other].isAlike(key));
       keys.push_back(key);
       needed.set(count++);
     }
-    for (Value result : op.getResults())
+    for (Value result : op.getResults()) {
       needs[result] = needed;
+      told[result] = isa<ReduceOp>(op) ? supports.lookup(result) : toldDims;
+    }
   }
 }
 
@@ -183,6 +203,20 @@ PartKey Partition::choosePart(unsigned result) {
 // What passes from one program to another
 //===----------------------------------------------------------------------===//
 
+/// The dims of the tensor by which a value leaves its program: all row dims,
+/// where it doesn't vary on some.
+std::optional<uint64_t> Partition::getTensorDims(Value value) {
+  std::optional<PartKey> home = getHome(value);
+  uint64_t support = supports.lookup(value);
+  if (!home)
+    return std::nullopt;
+  if (home->fits(support))
+    return support;
+  if ((support & ~home->rows) == 0)
+    return home->rows;
+  return std::nullopt;
+}
+
 /// Whether a program reads a value rather than to compute it.
 bool Partition::isRead(Value value, const PartKey &key) {
   auto found = needs.find(value);
@@ -193,11 +227,11 @@ bool Partition::isRead(Value value, const PartKey &key) {
   for (unsigned reduce : found->second.set_bits())
     if (keys[reduce] == key)
       return false;
-  std::optional<PartKey> home = getHome(value);
-  uint64_t support = supports.lookup(value);
-  if (!home || !home->fits(support))
+  std::optional<uint64_t> dims = getTensorDims(value);
+  uint64_t space = key.rows | key.over;
+  if (!dims || (*dims & ~space))
     return false;
-  return value.getDefiningOp<ReduceOp>() || support != (key.rows | key.over);
+  return value.getDefiningOp<ReduceOp>() || *dims != space;
 }
 
 void Partition::plan(Value value, const PartKey &key) {
@@ -267,7 +301,7 @@ void Partition::declareExtents(ProgramBuilder &builder, uint64_t space,
 RankedTensorType Partition::getTensorType(Value value) {
   SmallVector<int64_t> extents = whole.getExtents(), shape;
   for (unsigned dim = 0, e = whole.getNumDims(); dim != e; ++dim)
-    if (supports.lookup(value) >> dim & 1)
+    if (*getTensorDims(value) >> dim & 1)
       shape.push_back(extents[dim]);
   return RankedTensorType::get(shape, value.getType());
 }
@@ -326,7 +360,7 @@ void Partition::emit(const PartKey &key, Part &part) {
   for (Value value : part.wanted)
     builder.addOutput(
         getTensorType(value),
-        getPartMap(getExprs(context, supports.lookup(value)), space));
+        getPartMap(getExprs(context, *getTensorDims(value)), space));
 
   builder.begin();
   IRMapping mapping;

@@ -48,7 +48,8 @@ public:
 
 private:
   void declare();
-  void cloneForward();
+  void cloneForward(TermBuilder &terms);
+  Value emitConstantSum(ReduceOp op, TermBuilder &terms);
   void seed(TermBuilder &terms, CotangentRules &rules);
   SmallVector<Value> emitGradients(TermBuilder &terms, CotangentRules &rules);
 
@@ -101,12 +102,40 @@ void BackwardProgram::declare() {
   }
 }
 
-void BackwardProgram::cloneForward() {
+/// A sum along dims on which its operand doesn't vary as a product with their
+/// extents: no operand of another program need tell them. Null for others.
+Value BackwardProgram::emitConstantSum(ReduceOp op, TermBuilder &terms) {
+  Value value = mapping.lookup(op.getValue());
+  if (op.getKind() != ReduceKind::Add ||
+      value.getType() != terms.getComputeType())
+    return nullptr;
+  uint64_t varying = 0, constant = 0;
+  for (StringRef name : op.getDims().getAsValueRange<StringAttr>()) {
+    uint64_t dim = uint64_t(1) << *forward.getDimNumber(name);
+    (terms.getSupport(value) & dim ? varying : constant) |= dim;
+  }
+  if (!constant)
+    return nullptr;
+  if (varying)
+    value = terms.makeReduce(value, varying);
+  return terms.emit(
+      terms.multiply(terms.getTerm(value), terms.getExtent(constant)));
+}
+
+void BackwardProgram::cloneForward(TermBuilder &terms) {
   for (auto [number, input] : llvm::enumerate(forwardInputs))
     mapping.map(forward.getBlock()->getArgument(number),
                 builder.getValue(input));
-  for (Operation &op : forward.getBlock()->without_terminator())
-    ops.push_back(rewriter.clone(op, mapping));
+  for (Operation &op : forward.getBlock()->without_terminator()) {
+    auto reduce = dyn_cast<ReduceOp>(op);
+    Value sum = reduce ? emitConstantSum(reduce, terms) : Value();
+    if (sum)
+      mapping.map(reduce.getResult(0), sum);
+    else
+      rewriter.clone(op, mapping);
+  }
+  for (Operation &op : *rewriter.getInsertionBlock())
+    ops.push_back(&op);
 }
 
 /// The cotangents of what was yielded.
@@ -143,9 +172,9 @@ FailureOr<GenericOp> BackwardProgram::build() {
   declare();
   builder.begin();
   auto program = cast<GenericOp>(rewriter.getInsertionBlock()->getParentOp());
-  cloneForward();
   TermBuilder terms(rewriter, program, getComputeType(program),
                     getReduced(forward));
+  cloneForward(terms);
   for (ArrayRef<unsigned> inputs : cotangentInputs)
     for (unsigned input : inputs)
       terms.number(builder.getValue(input));

@@ -351,6 +351,20 @@ Value CotangentRules::getTrigonometricRule(Operation *op) {
       .Default(Value());
 }
 
+/// Phi(x), of f64 as gelu(x) / x, which targets have.
+static Value getNormalDistribution(TermBuilder &terms, Value x) {
+  Value half = terms.constant(0.5);
+  if (!x.getType().isF64()) {
+    Value argument = terms.make<arith::MulFOp>(
+        {x, terms.constant(-1 / llvm::numbers::sqrt2)});
+    return terms.make<arith::MulFOp>(
+        {terms.make<math::ErfcOp>(argument), half});
+  }
+  Value isZero = terms.makeCompare(code(P::OEQ), x, terms.constant(0.0));
+  Value quotient = terms.make<arith::DivFOp>({terms.make<GeluOp>(x), x});
+  return terms.makeSelect(isZero, half, quotient);
+}
+
 /// d gelu(x) / dx = Phi(x) + x * Phi'(x), by the form of Phi.
 static Value getGeluRule(TermBuilder &terms, Value x, GeluForm form) {
   auto multiply = [&](Value a, Value b) {
@@ -358,9 +372,7 @@ static Value getGeluRule(TermBuilder &terms, Value x, GeluForm form) {
   };
   Value square = multiply(x, x);
   if (form == GeluForm::Erf) {
-    Value argument = multiply(x, terms.constant(-1 / llvm::numbers::sqrt2));
-    Value phi =
-        multiply(terms.make<math::ErfcOp>(argument), terms.constant(0.5));
+    Value phi = getNormalDistribution(terms, x);
     Value power =
         terms.make<math::ExpOp>(multiply(square, terms.constant(-0.5)));
     constexpr double density = llvm::numbers::inv_sqrtpi / llvm::numbers::sqrt2;
