@@ -31,10 +31,13 @@ using namespace mlir;
 using namespace mlir::norm;
 using namespace mlir::norm_tile;
 
-/// Bytes of shared memory of one batch, and what a kernel may have in all. Any
-/// supported GPU has that for a CTA.
-static constexpr int64_t kBatch = 24 << 10;
-static constexpr int64_t kMost = 48 << 10;
+/// Bytes of shared memory that the results of a CTA's rows may take if all are
+/// stored at once, and those of one of several batches.
+static constexpr int64_t kWholeRows = 24 << 10;
+static constexpr int64_t kBatch = 16 << 10;
+/// What a kernel may have in all: any supported GPU has that for a CTA, and as
+/// much again as exchanges take.
+static constexpr int64_t kMost = 68 << 10;
 
 /// Dynamic shared memory that held values take, in the end.
 int64_t GPULowering::heldBytes() {
@@ -83,8 +86,10 @@ void GPULowering::findBatches() {
     return;
   }
   int64_t steps = std::max<int64_t>(plan.steps(), 1);
-  batchSteps = std::clamp<int64_t>(
-      kBatch / (plan.schedule.rowsPerCta * threads() * widest), 1, steps);
+  int64_t stepBytes = plan.schedule.rowsPerCta * threads() * widest;
+  bool isWhole = steps * stepBytes <= kWholeRows;
+  batchSteps =
+      isWhole ? steps : std::clamp<int64_t>(kBatch / stepBytes, 1, steps);
   batchPlaces = batchSteps < steps ? 2 : 1;
 }
 
