@@ -104,7 +104,22 @@ static NormcLaunch launchOf(const std::vector<NormcArgument> &arguments,
 
 void PyExecutable::launch(nb::tuple arguments,
                           const LaunchFields &fields) const {
-  std::vector<Operand> operands = read(arguments, fields.stream);
+  enqueue(read(arguments, fields.stream), fields);
+}
+
+bool PyExecutable::launchRows(nb::tuple arguments, uint64_t stream) const {
+  std::vector<Operand> operands = read(arguments, stream);
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (!collapse(infos[i], operands[i]))
+      return false;
+  LaunchFields fields;
+  fields.stream = stream;
+  enqueue(operands, fields);
+  return true;
+}
+
+void PyExecutable::enqueue(const std::vector<Operand> &operands,
+                           const LaunchFields &fields) const {
   std::vector<NormcArgument> plain = argumentsOf(operands);
   NormcLaunch launch = launchOf(plain, fields);
   char *message = nullptr;

@@ -54,6 +54,10 @@ public:
 
   /// `arguments` is a tuple of inputs, then outputs.
   void launch(nanobind::tuple arguments, const LaunchFields &fields) const;
+  /// The same for tensors of any rank, whose axes are collapsed to the rows and
+  /// columns of the program. False, and nothing runs, where strides don't allow
+  /// it.
+  bool launchRows(nanobind::tuple arguments, uint64_t stream) const;
   uint64_t workspaceSize(nanobind::tuple arguments, uint64_t maxCtas) const;
 
   std::string manifest() const {
@@ -61,6 +65,8 @@ public:
   }
 
 private:
+  void enqueue(const std::vector<Operand> &operands,
+               const LaunchFields &fields) const;
   std::vector<Operand> read(nanobind::tuple arguments, uint64_t stream) const;
 
   Handle<NormcExecutable> handle;

@@ -229,6 +229,8 @@ NB_MODULE(_normc, module) {
           },
           "arguments"_a, "stream"_a = 0, "workspace"_a = 0,
           "workspace_size"_a = 0, "max_ctas"_a = 0, "cleared"_a = false)
+      .def("launch_rows", &PyExecutable::launchRows, "arguments"_a,
+           "stream"_a = 0)
       .def("workspace_size", &PyExecutable::workspaceSize, "arguments"_a,
            "max_ctas"_a = 0)
       .def_prop_ro("manifest", &PyExecutable::manifest);

@@ -473,3 +473,53 @@ void normpy::readOperand(nb::handle object, size_t index,
     return readDLPack(object, site, place, stream, operand);
   site.expects("an array", object.is_none() ? "None" : "a " + typeName(object));
 }
+
+/// Joins the axes from `begin` to `end`; false where they aren't evenly spaced.
+static bool join(const Operand &operand, int begin, int end, int64_t &extent,
+                 int64_t &stride) {
+  extent = 1;
+  stride = 1;
+  for (int axis = end - 1; axis >= begin; --axis) {
+    if (operand.shape[axis] == 1)
+      continue;
+    if (extent == 1)
+      stride = operand.strides[axis];
+    else if (operand.strides[axis] != stride * extent)
+      return false;
+    extent *= operand.shape[axis];
+  }
+  return true;
+}
+
+bool normpy::collapse(const NormcArgumentInfo &info, Operand &operand) {
+  int rank = operand.argument.rank;
+  if (info.role == NORMC_SCALAR || info.rank < 1 || info.rank > 2)
+    return false;
+  for (int axis = 0; axis < rank; ++axis)
+    if (operand.shape[axis] == 0)
+      return false;
+  // The last axes that make up the columns.
+  int first = rank;
+  int64_t columns = 1;
+  int64_t wanted = info.shape[info.rank - 1];
+  if (info.rank == 1 || wanted == NORMC_ANY)
+    first = info.rank == 1 ? 0 : rank - 1;
+  else
+    while (first > 0 && columns < wanted)
+      columns *= operand.shape[--first];
+  if (first < 0)
+    return false;
+  std::array<int64_t, 2> shape, strides;
+  if (!join(operand, first, rank, shape[1], strides[1]) ||
+      !join(operand, 0, first, shape[0], strides[0]) ||
+      (shape[1] > 1 && strides[1] != 1))
+    return false;
+  if (shape[0] == 1)
+    strides[0] = shape[1];
+  for (int axis = 0; axis < info.rank; ++axis) {
+    operand.shape[axis] = shape[2 - info.rank + axis];
+    operand.strides[axis] = strides[2 - info.rank + axis];
+  }
+  operand.argument.rank = info.rank;
+  return true;
+}

@@ -44,6 +44,11 @@ void readOperand(nanobind::handle object, size_t index,
                  const NormcArgumentInfo &info, Place place, uint64_t stream,
                  Operand &operand);
 
+/// Makes a tensor of rows of a matrix, or all of it a vector, where its strides
+/// allow that: axes become one, as `info` has them. False where they don't, and
+/// for one without elements.
+bool collapse(const NormcArgumentInfo &info, Operand &operand);
+
 } // namespace normpy
 
 #endif // NORM_TOOLS_PYTHON_OPERANDS_H

@@ -33,22 +33,21 @@ class PatchReport:
         return "\n".join(lines)
 
 
-def _takes(x: Tensor, *parameters: Optional[Tensor]) -> bool:
+def _takes(x: Tensor, weight: Optional[Tensor],
+           bias: Optional[Tensor] = None) -> bool:
     """Whether the ops do what PyTorch would: the same dtypes throughout, no
     gradients, no autocast."""
-    if x.dtype not in DTYPES or x.device.type not in ("cpu", "cuda"):
-        return False
-    if torch.is_autocast_enabled(x.device.type):
-        return False
-    grads = torch.is_grad_enabled()
-    if grads and x.requires_grad:
-        return False
-    for parameter in parameters:
-        if parameter is not None and (
-                parameter.dtype != x.dtype or parameter.device != x.device or
-                grads and parameter.requires_grad):
+    dtype = x.dtype
+    if weight is None:
+        if dtype not in DTYPES:
             return False
-    return True
+    elif weight.dtype != dtype or bias is not None and bias.dtype != dtype:
+        return False
+    if torch.is_autocast_enabled("cuda" if x.is_cuda else "cpu"):
+        return False
+    return not (torch.is_grad_enabled() and (
+        x.requires_grad or weight is not None and weight.requires_grad or
+        bias is not None and bias.requires_grad))
 
 
 def _layer_norm(module: nn.Module, x: Tensor) -> Optional[Tensor]:

@@ -9,7 +9,9 @@ import threading
 from typing import Any, NamedTuple, Optional
 
 import torch
+from torch import Tensor
 
+from .._normc import NormError
 from .._norms import Builder
 from .._runtime import Session, fail
 
@@ -128,6 +130,7 @@ def _public_raw_stream(index: int) -> int:
 
 _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", _public_raw_stream)
 _programs: dict[tuple[Any, Any], _Program] = {}
+_quick: dict[tuple[Any, ...], _Program] = {}
 _sessions: dict[str, Session] = {}
 _lock = threading.Lock()
 
@@ -156,13 +159,39 @@ def use_session(session: Session) -> None:
     with _lock:
         _sessions[session.device.name] = session
         _programs.clear()
+        _quick.clear()
+
+
+def _find(key: Any, device: torch.device) -> _Program:
+    program = _programs.get((key, device))
+    if program is None:
+        program = _Program(_device_name(device), key.text())
+        _programs[key, device] = program
+    return program
+
+
+def launch_rows(key: tuple[Any, ...], arguments: tuple[Tensor, ...]) -> bool:
+    """The short way for tensors of any rank: `key` has the fields of a
+    `RowNorm` and the number of the device. False where the long way is to be
+    taken, to copy what doesn't fit or to say what is wrong."""
+    try:
+        program = _quick.get(key)
+        if program is None:
+            fields = key[:-1]
+            program = _find(RowNorm(*fields) if len(fields) == 9 else
+                            Softmax(*fields), arguments[0].device)
+            _quick[key] = program
+        if key[-1] < 0:
+            return program.raw.launch_rows(arguments, 0)
+        if (program.needs_workspace and
+                torch.cuda.is_current_stream_capturing()):
+            return False
+        return program.raw.launch_rows(arguments, _raw_stream(key[-1]))
+    except NormError:
+        return False
 
 
 def launch(key: Any, *arguments: Any) -> None:
     """Runs the program of the key on the arguments, results last."""
     device = arguments[0].device
-    program = _programs.get((key, device))
-    if program is None:
-        program = _Program(_device_name(device), key.text())
-        _programs[key, device] = program
-    program(arguments, device)
+    _find(key, device)(arguments, device)
