@@ -49,7 +49,7 @@ public:
 private:
   void declare();
   void cloneForward(TermBuilder &terms);
-  Value emitConstantSum(ReduceOp op, TermBuilder &terms);
+  Value emitWithoutConstantDims(ReduceOp op, TermBuilder &terms);
   void seed(TermBuilder &terms, CotangentRules &rules);
   SmallVector<Value> emitGradients(TermBuilder &terms, CotangentRules &rules);
 
@@ -102,22 +102,39 @@ void BackwardProgram::declare() {
   }
 }
 
-/// A sum along dims on which its operand doesn't vary as a product with their
-/// extents: no operand of another program need tell them. Null for others.
-Value BackwardProgram::emitConstantSum(ReduceOp op, TermBuilder &terms) {
+static bool isExtremum(ReduceKind kind) {
+  return kind == ReduceKind::Max || kind == ReduceKind::Min ||
+         kind == ReduceKind::MaxNum || kind == ReduceKind::MinNum;
+}
+
+/// A reduction along dims on which its operand doesn't vary without them: a sum
+/// is a product with their extents. So no operand of another program need tell
+/// them. Null for others.
+Value BackwardProgram::emitWithoutConstantDims(ReduceOp op,
+                                               TermBuilder &terms) {
   Value value = mapping.lookup(op.getValue());
-  if (op.getKind() != ReduceKind::Add ||
-      value.getType() != terms.getComputeType())
+  bool isSum = op.getKind() == ReduceKind::Add &&
+               value.getType() == terms.getComputeType();
+  if (!isSum && !isExtremum(op.getKind()))
     return nullptr;
-  uint64_t varying = 0, constant = 0;
-  for (StringRef name : op.getDims().getAsValueRange<StringAttr>()) {
-    uint64_t dim = uint64_t(1) << *forward.getDimNumber(name);
-    (terms.getSupport(value) & dim ? varying : constant) |= dim;
+  uint64_t constant = 0;
+  SmallVector<Attribute> varying;
+  for (Attribute name : op.getDims()) {
+    uint64_t dim = uint64_t(1)
+                   << *forward.getDimNumber(cast<StringAttr>(name).getValue());
+    if (terms.getSupport(value) & dim)
+      varying.push_back(name);
+    else
+      constant |= dim;
   }
   if (!constant)
     return nullptr;
-  if (varying)
-    value = terms.makeReduce(value, varying);
+  if (!varying.empty())
+    value = ReduceOp::create(rewriter, op.getLoc(), op.getKind(), value,
+                             rewriter.getArrayAttr(varying))
+                .getResult(0);
+  if (!isSum)
+    return value;
   return terms.emit(
       terms.multiply(terms.getTerm(value), terms.getExtent(constant)));
 }
@@ -128,7 +145,7 @@ void BackwardProgram::cloneForward(TermBuilder &terms) {
                 builder.getValue(input));
   for (Operation &op : forward.getBlock()->without_terminator()) {
     auto reduce = dyn_cast<ReduceOp>(op);
-    Value sum = reduce ? emitConstantSum(reduce, terms) : Value();
+    Value sum = reduce ? emitWithoutConstantDims(reduce, terms) : Value();
     if (sum)
       mapping.map(reduce.getResult(0), sum);
     else
