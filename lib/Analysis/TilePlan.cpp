@@ -440,7 +440,12 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
   };
   if (schedule.threads == 1024 && held() > 128)
     schedule.threads = 512;
-  if (facts.phases > 1 && held() > 512) {
+  // Narrow values are held beside what they are computed with, which several
+  // phases make of them.
+  bool isTight = facts.phases > 2 && schedule.threads == 1024 &&
+                 facts.heldBytes <= 2 && held() >= 128;
+  int64_t mostHeld = schedule.threads >= 512 ? 384 : 512;
+  if (facts.phases > 1 && (held() > mostHeld || isTight)) {
     schedule.threads = std::min(facts.lanes, most);
     schedule.rowsPerCta = std::max<int64_t>(1, 128 / schedule.threads);
     int64_t shared =
