@@ -191,9 +191,12 @@ LogicalResult FunctionBackward::propagate(GenericOp program) {
       rewriter, sizes, program, ofResults, saved.lookup(program), wanted);
   if (failed(backward))
     return failure();
-  SmallVector<Value> gradients = partitionProgram(rewriter, sizes, *backward);
+  FailureOr<SmallVector<Value>> gradients =
+      partitionProgram(rewriter, sizes, *backward);
+  if (failed(gradients))
+    return failure();
   rewriter.setInsertionPoint(function.front().getTerminator());
-  for (auto [gradient, value] : llvm::zip(wanted, gradients))
+  for (auto [gradient, value] : llvm::zip(wanted, *gradients))
     cotangents[program.getInputs()[gradient.input]].push_back(value);
   return success();
 }

@@ -53,7 +53,7 @@ struct Part {
 class Partition {
 public:
   Partition(RewriterBase &rewriter, DimSizes &sizes, GenericOp whole);
-  SmallVector<Value> run();
+  FailureOr<SmallVector<Value>> run();
 
 private:
   void findLevels();
@@ -85,6 +85,8 @@ private:
   std::map<PartKey, Part> parts;
   llvm::DenseMap<Value, Value> tensors;
   SmallVector<Value> results;
+  /// An op that no program has the dims for.
+  Operation *misplaced = nullptr;
 };
 } // namespace
 
@@ -246,6 +248,14 @@ void Partition::plan(Value value, const PartKey &key) {
     parts[*getHome(value)].wanted.insert(value);
     return;
   }
+  // Of positions only: no operand of this program has their dims.
+  uint64_t space = key.rows | key.over;
+  bool isElsewhere = supports.lookup(value) & ~space;
+  if (auto reduce = dyn_cast<ReduceOp>(op))
+    isElsewhere |=
+        !(keys[llvm::find(reduces, reduce) - reduces.begin()] == key);
+  if (isElsewhere && !misplaced)
+    misplaced = op;
   for (Value operand : op->getOperands())
     plan(operand, key);
 }
@@ -345,7 +355,7 @@ void Partition::emit(const PartKey &key, Part &part) {
     told |= getMapDims(number);
   }
   for (Value value : part.read) {
-    uint64_t dims = supports.lookup(value);
+    uint64_t dims = *getTensorDims(value);
     inputs.emplace_back(
         value, builder.addInput(tensors.lookup(value),
                                 getPartMap(getExprs(context, dims), space)));
@@ -379,7 +389,7 @@ void Partition::emit(const PartKey &key, Part &part) {
     tensors[value] = program.getResult(next++);
 }
 
-SmallVector<Value> Partition::run() {
+FailureOr<SmallVector<Value>> Partition::run() {
   findLevels();
   delay();
   for (const PartKey &key : keys)
@@ -395,16 +405,23 @@ SmallVector<Value> Partition::run() {
     for (Value value : SmallVector<Value>(part.wanted.getArrayRef()))
       plan(value, key);
   }
+  if (misplaced)
+    return misplaced->emitOpError(
+        "is needed by a gradient over other dims, which norm-differentiate "
+        "can't write as a program");
   for (auto &[key, part] : parts)
     if (!part.results.empty() || !part.wanted.empty())
       emit(key, part);
   return results;
 }
 
-SmallVector<Value> norm::partitionProgram(RewriterBase &rewriter,
-                                          DimSizes &sizes, GenericOp program) {
+FailureOr<SmallVector<Value>> norm::partitionProgram(RewriterBase &rewriter,
+                                                     DimSizes &sizes,
+                                                     GenericOp program) {
   rewriter.setInsertionPoint(program);
-  SmallVector<Value> results = Partition(rewriter, sizes, program).run();
-  rewriter.replaceOp(program, results);
+  FailureOr<SmallVector<Value>> results =
+      Partition(rewriter, sizes, program).run();
+  if (succeeded(results))
+    rewriter.replaceOp(program, *results);
   return results;
 }

@@ -51,9 +51,10 @@ SmallVector<Value> yieldToo(RewriterBase &rewriter, DimSizes &sizes,
 /// Writes a program whose reductions go over different dims as several, each of
 /// which reduces over one set of dims. What one needs of another is a tensor of
 /// fewer dims than its own, as the statistics of a row are; all else is
-/// computed again. Gives what takes the place of the results.
-SmallVector<Value> partitionProgram(RewriterBase &rewriter, DimSizes &sizes,
-                                    GenericOp program);
+/// computed again. Gives what takes the place of the results; fails with a
+/// diagnostic at a reduction of positions that can't be placed.
+FailureOr<SmallVector<Value>>
+partitionProgram(RewriterBase &rewriter, DimSizes &sizes, GenericOp program);
 
 /// The type in which cotangents of a tensor are added: f64 of f64, else f32.
 Type getCotangentType(Type element);
