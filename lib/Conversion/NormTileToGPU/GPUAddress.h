@@ -22,9 +22,10 @@ inline Value constant32(OpBuilder &b, Location loc, int64_t value) {
       b, loc, b.getI32IntegerAttr(static_cast<int32_t>(value)));
 }
 
-/// An address, `bytes` (i32, signed) further.
+/// An address, `bytes` (i32, signed) further: what lies within a few words.
 inline Value byteOffset(OpBuilder &b, Location loc, Value pointer,
                         Value bytes) {
+  bytes = arith::ExtSIOp::create(b, loc, b.getI64Type(), bytes);
   return LLVM::GEPOp::create(b, loc, pointer.getType(), b.getI8Type(), pointer,
                              ArrayRef<LLVM::GEPArg>{bytes});
 }
