@@ -379,5 +379,105 @@ class Patch(unittest.TestCase):
             self.assertTrue(torch.equal(norm(x), want(x)))
 
 
+class Block(nn.Module):
+    """A residual stream with norms of this package and of PyTorch."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.first, self.second = LlamaRMSNorm(size), nn.LayerNorm(size)
+        self.up, self.down = nn.Linear(size, size), nn.Linear(size, size)
+
+    def forward(self, x, residual):
+        residual = x + residual
+        h = self.up(self.first(residual))
+        residual = residual + h * 0.3
+        y = nn.functional.silu(self.second(residual)) * h
+        return self.down(y), residual
+
+
+class Fuse(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(2)
+        self.texts = []
+        torch.compiler.reset()
+
+    def backend(self, module, inputs):
+        self.texts += nt.fuse(module)
+        return module.forward
+
+    def test_neighbours(self):
+        block = Block(96).to(DEVICE, torch.bfloat16)
+        nt.patch(block)
+        compiled = torch.compile(block, fullgraph=True, dynamic=True,
+                                 backend=self.backend)
+        with torch.no_grad():
+            for rows in (3, 8):
+                x, r = (torch.randn(2, rows, 96, device=DEVICE).bfloat16()
+                        for _ in range(2))
+                got, want = compiled(x, r), block(x, r)
+                for a, b in zip(got, want):
+                    torch.testing.assert_close(a, b, rtol=0.02, atol=0.02)
+        self.assertEqual(len(self.texts), 2)
+        first, second = self.texts
+        # The sum is a result beside the norm of it.
+        self.assertRegex(first, r"(?s)arith.addf.*norm.rms_norm.*return %\w+, %")
+        self.assertRegex(second, r"(?s)arith.extf.*arith.mulf.*arith.truncf.*"
+                         r"arith.addf.*norm.layer_norm.*norm.silu.*arith.mulf")
+
+    def test_same_bits(self):
+        w = torch.randn(128, device=DEVICE).bfloat16()
+
+        def work(x, r):
+            s = x * 0.1 + r
+            return nt.rms_norm(s, w) - x, s
+
+        x, r = (torch.randn(5, 128, device=DEVICE).bfloat16()
+                for _ in range(2))
+        with torch.no_grad():
+            got = torch.compile(work, fullgraph=True,
+                                backend=self.backend)(x, r)
+            for a, b in zip(got, work(x, r)):
+                self.assertTrue(torch.equal(a, b))
+        self.assertEqual(len(self.texts), 1)
+
+    def test_writes_stay_in_order(self):
+        def work(x, r):
+            s = x + r
+            r.add_(1)
+            return nn.functional.layer_norm(s, (64,)), s
+
+        x, r = (torch.randn(4, 64, device=DEVICE) for _ in range(2))
+        with torch.no_grad():
+            mine = r.clone()
+            got = torch.compile(work, fullgraph=True,
+                                backend=self.backend)(x, mine)
+            want = work(x, r)
+            torch.testing.assert_close(got, want)
+            torch.testing.assert_close(mine, r)
+        self.assertEqual(self.texts, [])
+
+    def test_nothing_beside(self):
+        def work(x):
+            return nn.functional.rms_norm(x @ x, (64,), eps=1e-6).T
+
+        x = torch.randn(64, 64, device=DEVICE)
+        with torch.no_grad():
+            torch.compile(work, fullgraph=True, backend=self.backend)(x)
+        self.assertEqual(self.texts, [])
+
+    @unittest.skipUnless(IS_CUDA, "generating code takes long on a CPU")
+    def test_backend(self):
+        block = Block(256).to(DEVICE, torch.bfloat16)
+        nt.patch(block)
+        x, r = (torch.randn(4, 256, device=DEVICE).bfloat16()
+                for _ in range(2))
+        compiled = torch.compile(block, fullgraph=True, dynamic=True,
+                                 backend=nt.compile_backend)
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(x, r), block(x, r), rtol=0.02,
+                                       atol=0.02)
+        compiled(x, r)[0].float().sum().backward()
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Norms as ops of PyTorch, forward: see docs/Python.md."""
 
+from ._fuse import compile_backend, fuse
 from ._ops import (add_rms_norm, add_rms_norm_, add_rms_norm_fp8,
                    add_rms_norm_fp8_, group_norm, layer_norm, rms_norm,
                    rms_norm_fp8, softmax)
@@ -10,6 +11,6 @@ from ._programs import session, use_session
 
 __all__ = [
     "PatchReport", "add_rms_norm", "add_rms_norm_", "add_rms_norm_fp8",
-    "add_rms_norm_fp8_", "group_norm", "layer_norm", "patch", "rms_norm",
+    "add_rms_norm_fp8_", "compile_backend", "fuse", "group_norm", "layer_norm", "patch", "rms_norm",
     "rms_norm_fp8", "session", "softmax", "unpatch", "use_session",
 ]

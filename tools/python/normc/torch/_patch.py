@@ -15,7 +15,8 @@ from torch import Tensor, nn
 from . import _ops
 from ._programs import DTYPES
 
-Forward = Callable[[nn.Module, Tensor], Tensor]
+#: None where the module's own forward is to run.
+Run = Callable[[nn.Module, Tensor], Optional[Tensor]]
 
 
 @dataclasses.dataclass
@@ -50,37 +51,55 @@ def _takes(x: Tensor, weight: Optional[Tensor],
         bias is not None and bias.requires_grad))
 
 
-def _layer_norm(module: nn.Module, x: Tensor) -> Optional[Tensor]:
-    axes = len(module.normalized_shape)
-    if (tuple(x.shape[-axes:]) != tuple(module.normalized_shape) or
-            not _takes(x, module.weight, module.bias)):
-        return None
-    return _ops.layer_norm(x, module.weight, module.bias, module.eps, axes=axes)
+# How a module runs. What torch.compile sees must be constants: of numbers it
+# makes inputs where shapes are dynamic, but not of texts.
+
+def _layer_norm(module: nn.Module) -> Run:
+    axes, eps = len(module.normalized_shape), repr(float(module.eps))
+
+    def run(module: nn.Module, x: Tensor) -> Optional[Tensor]:
+        if (tuple(x.shape[-axes:]) != module.normalized_shape or
+                not _takes(x, module.weight, module.bias)):
+            return None
+        return _ops.layer_norm(x, module.weight, module.bias, float(eps),
+                               axes=axes)
+    return run
 
 
-def _rms_norm(module: nn.Module, x: Tensor) -> Optional[Tensor]:
-    if (tuple(x.shape[-1:]) != tuple(module.normalized_shape) or
-            not _takes(x, module.weight)):
-        return None
-    eps = torch.finfo(x.dtype).eps if module.eps is None else module.eps
-    return _ops.rms_norm(x, module.weight, eps)
+def _rms_norm(module: nn.Module) -> Run:
+    eps = "" if module.eps is None else repr(float(module.eps))
+
+    def run(module: nn.Module, x: Tensor) -> Optional[Tensor]:
+        if (x.shape[-1:] != module.normalized_shape or
+                not _takes(x, module.weight)):
+            return None
+        return _ops.rms_norm(x, module.weight, float(eps) if eps else
+                             torch.finfo(x.dtype).eps)
+    return run
 
 
-def _group_norm(module: nn.Module, x: Tensor) -> Optional[Tensor]:
-    if (x.dim() < 2 or x.shape[1] != module.num_channels or
-            not _takes(x, module.weight, module.bias)):
-        return None
-    return _ops.group_norm(x, module.num_groups, module.weight, module.bias,
-                           module.eps)
+def _group_norm(module: nn.Module) -> Run:
+    eps = repr(float(module.eps))
+
+    def run(module: nn.Module, x: Tensor) -> Optional[Tensor]:
+        if (x.dim() < 2 or x.shape[1] != module.num_channels or
+                not _takes(x, module.weight, module.bias)):
+            return None
+        return _ops.group_norm(x, module.num_groups, module.weight,
+                               module.bias, float(eps))
+    return run
 
 
-def _weighted(eps: float, offset: float) -> Callable[..., Optional[Tensor]]:
+def _weighted(given: float, more: float) -> Run:
     """An RMSNorm that isn't PyTorch's own class."""
+    eps, offset = repr(given), repr(more)
+
     def run(module: nn.Module, x: Tensor) -> Optional[Tensor]:
         if (x.shape[-1] != module.weight.shape[0] or
                 not _takes(x, module.weight)):
             return None
-        return _ops.rms_norm(x, module.weight, eps, offset=offset)
+        return _ops.rms_norm(x, module.weight, float(eps),
+                             offset=float(offset))
     return run
 
 
@@ -118,10 +137,10 @@ def _probe(module: nn.Module, eps: float) -> Optional[float]:
     return None
 
 
-def _plan(module: nn.Module) -> tuple[Optional[Callable], str]:
+def _plan(module: nn.Module) -> tuple[Optional[Run], str]:
     """How to run the module, and what that is; or why not."""
     kind = type(module)
-    for base, run, what in ((nn.LayerNorm, _layer_norm, "layer_norm"),
+    for base, make, what in ((nn.LayerNorm, _layer_norm, "layer_norm"),
                             (getattr(nn, "RMSNorm", None), _rms_norm,
                              "rms_norm"),
                             (nn.GroupNorm, _group_norm, "group_norm")):
@@ -134,7 +153,7 @@ def _plan(module: nn.Module) -> tuple[Optional[Callable], str]:
         weight = module.weight
         if weight is not None and weight.dtype not in DTYPES:
             return None, f"its weight is {weight.dtype}"
-        return run, what
+        return make(module), what
     if not kind.__name__.endswith(("RMSNorm", "RmsNorm", "T5LayerNorm")):
         return None, f"{kind.__name__} isn't a norm that normc.torch has"
     parameters = dict(module.named_parameters(recurse=False))
@@ -159,7 +178,7 @@ def _plan(module: nn.Module) -> tuple[Optional[Callable], str]:
         " with the weight + 1" if offset else "")
 
 
-def _replacement(kind: type, run: Callable[..., Optional[Tensor]]) -> type:
+def _replacement(kind: type, run: Run) -> type:
     """The module's class with another forward, which falls back to its own."""
     own = kind.forward
 
