@@ -49,3 +49,21 @@ func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   return %x : tensor<8x8xf32>
 }
 func.func private @f_backward()
+
+// -----
+
+func.func @constant_rows(%x: tensor<4x8xf32>, %s: tensor<f32>)
+    -> tensor<4x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %y = norm.generic (row, col)
+      ins(%a = %x[row, col] : tensor<4x8xf32>, %b = %s[] : tensor<f32>)
+      outs(%o = %e[row, col] : tensor<4x8xf32>) {
+    %c = arith.constant 2.0 : f32
+    // expected-error @+1 {{'norm.reduce' op is needed by a gradient over other dims, which norm-differentiate can't write as a program}}
+    %m:2 = norm.reduce max_expsum %c over [col] : f32
+    %u = arith.mulf %m#1, %b : f32
+    %r = arith.mulf %u, %a : f32
+    norm.yield %r : f32
+  }
+  return %y : tensor<4x8xf32>
+}

@@ -48,6 +48,7 @@ struct Part {
   /// What it reads of other programs, and computes.
   llvm::SetVector<Value> read;
   llvm::DenseSet<Value> planned;
+  uint64_t space = 0;
 };
 
 class Partition {
@@ -62,10 +63,9 @@ private:
   std::optional<PartKey> getHome(Value value);
   PartKey choosePart(unsigned result);
   uint64_t getTold(Operation &op);
-  std::optional<uint64_t> getTensorDims(Value value);
   bool isRead(Value value, const PartKey &key);
   void plan(Value value, const PartKey &key);
-  void emit(const PartKey &key, Part &part);
+  void emit(const Part &part);
   uint64_t getSpace(const PartKey &key, const Part &part);
   AffineMap getPartMap(ArrayRef<AffineExpr> results, uint64_t space);
   void declareExtents(ProgramBuilder &builder, uint64_t space, uint64_t told);
@@ -205,20 +205,6 @@ PartKey Partition::choosePart(unsigned result) {
 // What passes from one program to another
 //===----------------------------------------------------------------------===//
 
-/// The dims of the tensor by which a value leaves its program: all row dims,
-/// where it doesn't vary on some.
-std::optional<uint64_t> Partition::getTensorDims(Value value) {
-  std::optional<PartKey> home = getHome(value);
-  uint64_t support = supports.lookup(value);
-  if (!home)
-    return std::nullopt;
-  if (home->fits(support))
-    return support;
-  if ((support & ~home->rows) == 0)
-    return home->rows;
-  return std::nullopt;
-}
-
 /// Whether a program reads a value rather than to compute it.
 bool Partition::isRead(Value value, const PartKey &key) {
   auto found = needs.find(value);
@@ -229,11 +215,11 @@ bool Partition::isRead(Value value, const PartKey &key) {
   for (unsigned reduce : found->second.set_bits())
     if (keys[reduce] == key)
       return false;
-  std::optional<uint64_t> dims = getTensorDims(value);
-  uint64_t space = key.rows | key.over;
-  if (!dims || (*dims & ~space))
+  std::optional<PartKey> home = getHome(value);
+  uint64_t support = supports.lookup(value), space = key.rows | key.over;
+  if (!home || !home->fits(support) || (support & ~space))
     return false;
-  return value.getDefiningOp<ReduceOp>() || *dims != space;
+  return value.getDefiningOp<ReduceOp>() || support != space;
 }
 
 void Partition::plan(Value value, const PartKey &key) {
@@ -277,6 +263,8 @@ uint64_t Partition::getSpace(const PartKey &key, const Part &part) {
          number != e && !(space & dim); ++number)
       if (getMapDims(number) & dim)
         space |= getMapDims(number);
+    if (!(space & dim) && !misplaced)
+      misplaced = extent;
   }
   return space;
 }
@@ -311,7 +299,7 @@ void Partition::declareExtents(ProgramBuilder &builder, uint64_t space,
 RankedTensorType Partition::getTensorType(Value value) {
   SmallVector<int64_t> extents = whole.getExtents(), shape;
   for (unsigned dim = 0, e = whole.getNumDims(); dim != e; ++dim)
-    if (*getTensorDims(value) >> dim & 1)
+    if (supports.lookup(value) >> dim & 1)
       shape.push_back(extents[dim]);
   return RankedTensorType::get(shape, value.getType());
 }
@@ -334,9 +322,9 @@ Value Partition::cloneInto(Value value, IRMapping &mapping) {
   return mapping.lookup(value);
 }
 
-void Partition::emit(const PartKey &key, Part &part) {
+void Partition::emit(const Part &part) {
   MLIRContext *context = rewriter.getContext();
-  uint64_t space = getSpace(key, part), told = 0;
+  uint64_t space = part.space, told = 0;
   SmallVector<std::string> names;
   for (unsigned dim = 0, e = whole.getNumDims(); dim != e; ++dim)
     if (space >> dim & 1)
@@ -355,7 +343,7 @@ void Partition::emit(const PartKey &key, Part &part) {
     told |= getMapDims(number);
   }
   for (Value value : part.read) {
-    uint64_t dims = *getTensorDims(value);
+    uint64_t dims = supports.lookup(value);
     inputs.emplace_back(
         value, builder.addInput(tensors.lookup(value),
                                 getPartMap(getExprs(context, dims), space)));
@@ -370,7 +358,7 @@ void Partition::emit(const PartKey &key, Part &part) {
   for (Value value : part.wanted)
     builder.addOutput(
         getTensorType(value),
-        getPartMap(getExprs(context, *getTensorDims(value)), space));
+        getPartMap(getExprs(context, supports.lookup(value)), space));
 
   builder.begin();
   IRMapping mapping;
@@ -405,13 +393,15 @@ FailureOr<SmallVector<Value>> Partition::run() {
     for (Value value : SmallVector<Value>(part.wanted.getArrayRef()))
       plan(value, key);
   }
+  for (auto &[key, part] : parts)
+    part.space = getSpace(key, part);
   if (misplaced)
     return misplaced->emitOpError(
         "is needed by a gradient over other dims, which norm-differentiate "
         "can't write as a program");
   for (auto &[key, part] : parts)
     if (!part.results.empty() || !part.wanted.empty())
-      emit(key, part);
+      emit(part);
   return results;
 }
 

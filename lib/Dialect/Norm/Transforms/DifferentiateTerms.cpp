@@ -283,15 +283,19 @@ void TermBuilder::split(const Term &term, uint64_t dims, Term &outside,
         .guards.push_back(guard);
 }
 
+// The total may vary on no more dims than what is summed does.
 void TermBuilder::noteSum(Value value, uint64_t dims, const Term &total) {
   Term outside, inside;
   split(getTerm(value), dims, outside, inside);
-  uint64_t covered = 0;
+  uint64_t support = 0, others = 0;
   for (const Factor &factor : inside.factors)
-    covered |= getSupport(factor.value) & dims;
-  if (covered != dims || outside.coefficient == 0)
+    support |= getSupport(factor.value);
+  for (const Factor &factor : outside.factors)
+    others |= getSupport(factor.value);
+  if ((support & dims) != dims || (others & ~support) ||
+      outside.coefficient == 0)
     return;
-  Term inverse{1 / outside.coefficient, outside.factors, outside.guards};
+  Term inverse{1 / outside.coefficient, outside.factors, {}};
   for (Factor &factor : inverse.factors)
     factor.halves = -factor.halves;
   known.push_back({inside, dims, multiply(total, inverse)});
