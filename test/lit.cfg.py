@@ -10,7 +10,8 @@
 # driver is here and sees a device; `compute-sanitizer`, it was found; `numpy` and
 # `torch`, Python has these packages; `normc`, the shared library was built;
 # `python-normc`, so was the Python package, for a Python with NumPy, which
-# %normc_python runs with it; `python-normc-torch`, that has PyTorch;
+# %normc_python runs with it; `python-normc-torch` and
+# `python-normc-triton`, that has these;
 # `mlir-opt-plugin`, so was the plugin, and there is a stock mlir-opt to load it;
 # `valgrind`, it was found; `asan-ubsan`, the tools were built with these checks.
 
@@ -78,12 +79,15 @@ if config.norm_python and glob.glob(
         os.path.join(python_dir, "normc", "_normc*.so")):
     packages = subprocess.run(
         [config.norm_python, "-c", "from importlib.util import find_spec as f\n"
-         "print(*(n for n in ('numpy', 'ml_dtypes', 'torch') if f(n)))"],
+         "print(*(n for n in ('numpy', 'ml_dtypes', 'torch', 'triton')"
+         " if f(n)))"],
         capture_output=True, text=True).stdout.split()
     if {"numpy", "ml_dtypes"} <= set(packages):
         config.available_features.add("python-normc")
         if "torch" in packages:
             config.available_features.add("python-normc-torch")
+        if "triton" in packages:
+            config.available_features.add("python-normc-triton")
 config.substitutions.append(
     ("%normc_python", f"env PYTHONPATH={python_dir} {config.norm_python}"))
 config.substitutions.append((r"%cc\b", config.norm_cc))

@@ -183,6 +183,10 @@ class Ops(unittest.TestCase):
                 "but got (2, 64)", nt.add_rms_norm, x, x[:2], w)
         refuses("group expects -1 or a divisor of 64 columns but got 48",
                 nt.rms_norm_fp8, x, w, group=48)
+        # Without memory there is only a shape to tell.
+        self.assertEqual(nt.rms_norm(x.to("meta")).shape, x.shape)
+        refuses("weight of rms_norm expects a tensor on", nt.rms_norm, x,
+                w.to("meta"))
         with torch.enable_grad():
             refuses("rms_norm has no backward", nt.rms_norm,
                     x.float().requires_grad_(), w)

@@ -15,7 +15,8 @@ version: str = _version()
 __version__ = version
 
 __all__ = [
-    "Builder", "Device", "Executable", "NormError", "Session", "compile", "device",
+    "Builder", "Device", "Executable", "NormError", "Session", "compile",
+    "device",
     "devices", "list_ops", "op", "stream_handle", "Value",
     "version",
 ]

@@ -141,7 +141,7 @@ class Builder(_Builder):
             if not -rank <= axis < rank:
                 raise fail(f"axes of '{x.name}' expect numbers of {-rank} to "
                            f"{rank - 1} but got {axis}")
-        return f"axes = [{', '.join(map(str, sorted(a % rank for a in given)))}]"
+        return f"axes = {sorted(axis % rank for axis in given)}"
 
     def _norm(self, op: str, x: Value, scale: Optional[Value],
               bias: Optional[Value], offset: float, place: str, eps: float,

@@ -59,7 +59,6 @@ constexpr ElementName kElements[] = {
 struct Array {
   std::string elementName;
   int element = kUnknown;
-  bool isReadOnly = false;
 };
 
 /// One argument of the launch, for messages.
@@ -76,6 +75,9 @@ struct Site {
     fail("expects " + what + " but got " + got);
   }
 };
+
+/// `str(object)`.
+std::string textOf(nb::handle object) { return nb::str(object).c_str(); }
 
 std::string typeName(nb::handle object) {
   return nb::cast<std::string>(nb::handle(object.type()).attr("__name__"));
@@ -175,7 +177,7 @@ int torchElement(nb::handle dtype, std::string *name) {
   for (auto [object, element] : known)
     if (object == dtype.ptr())
       return element;
-  std::string text = nb::cast<std::string>(nb::str(dtype));
+  std::string text = textOf(dtype);
   std::string_view bare = text;
   if (bare.starts_with("torch."))
     bare.remove_prefix(6);
@@ -233,15 +235,14 @@ void readTorch(nb::handle tensor, const Site &site, Place place,
           ? (ordinal < 0 || (place.ordinal >= 0 && ordinal != place.ordinal))
           : ordinal >= 0)
     site.expects(placeName(place),
-                 "a tensor on " +
-                     nb::cast<std::string>(nb::str(tensor.attr("device"))));
+                 "a tensor on " + textOf(nb::object(tensor.attr("device"))));
   Array array;
   nb::object dtype = get(1);
   if (!dtype.is_valid())
     throw nb::python_error();
   array.element = torchElement(dtype, &array.elementName);
   if (array.elementName.empty() && array.element != site.info.dtype)
-    array.elementName = nb::cast<std::string>(nb::str(dtype));
+    array.elementName = textOf(dtype);
   nb::object shape = get(2);
   if (!shape.is_valid())
     throw nb::python_error();
@@ -252,6 +253,12 @@ void readTorch(nb::handle tensor, const Site &site, Place place,
   if (PyErr_Occurred())
     throw nb::python_error();
   setElement(site, array, operand);
+  bool isEmpty = std::any_of(operand.shape.begin(),
+                             operand.shape.begin() + operand.argument.rank,
+                             [](int64_t extent) { return extent == 0; });
+  if (!operand.argument.data && !isEmpty)
+    site.expects("a tensor with memory",
+                 "one on " + textOf(nb::object(tensor.attr("device"))));
 }
 
 //===----------------------------------------------------------------------===//

@@ -54,6 +54,13 @@ def _check(op: str, x: Tensor, columns: int, **others: Optional[Tensor],
                        f"one on {other.device}", "invalid launch")
 
 
+def _checked(op: str, x: Tensor, columns: int, result: Callable[[Tensor], Any],
+             **others: Optional[Tensor]) -> Any:
+    """What the fake of an op gives: the same checks, and results by `x`."""
+    _check(op, x, columns, **others)
+    return result(x)
+
+
 def _rows(x: Tensor, columns: int) -> Tensor:
     """As a matrix, a view where the strides allow it."""
     if x.dim() != 2 or x.shape[1] != columns:
@@ -150,7 +157,8 @@ def _nothing(*_: Any) -> None:
 
 
 @_op("rms_norm(Tensor x, Tensor? weight, float eps, float offset) -> Tensor",
-     lambda x, weight, eps, offset: _new(x))
+     lambda x, weight, eps, offset:
+     _checked("rms_norm", x, x.shape[-1], _new, weight=weight))
 def _rms_norm(x, weight, eps, offset):
     out = _new(x)
     _row_norm("rms_norm", _rms_key(x, weight, eps, offset), x, None, weight,
@@ -159,7 +167,8 @@ def _rms_norm(x, weight, eps, offset):
 
 
 @_op("rms_norm_out(Tensor x, Tensor? weight, float eps, float offset, "
-     "Tensor(a!) out) -> ()", _nothing)
+     "Tensor(a!) out) -> ()", lambda x, weight, eps, offset, out:
+     _checked("rms_norm", x, x.shape[-1], _nothing, weight=weight, out=out))
 def _rms_norm_out(x, weight, eps, offset, out):
     _check("rms_norm", x, x.shape[-1], out=out)
     _row_norm("rms_norm", _rms_key(x, weight, eps, offset), x, None, weight,
@@ -167,7 +176,8 @@ def _rms_norm_out(x, weight, eps, offset, out):
 
 
 @_op("layer_norm(Tensor x, int columns, Tensor? weight, Tensor? bias, "
-     "float eps) -> Tensor", lambda x, columns, weight, bias, eps: _new(x))
+     "float eps) -> Tensor", lambda x, columns, weight, bias, eps:
+     _checked("layer_norm", x, columns, _new, weight=weight, bias=bias))
 def _layer_norm(x, columns, weight, bias, eps):
     out = _new(x)
     _layer_norm_out(x, columns, weight, bias, eps, out)
@@ -175,7 +185,10 @@ def _layer_norm(x, columns, weight, bias, eps):
 
 
 @_op("layer_norm_out(Tensor x, int columns, Tensor? weight, Tensor? bias, "
-     "float eps, Tensor(a!) out) -> ()", _nothing)
+     "float eps, Tensor(a!) out) -> ()",
+     lambda x, columns, weight, bias, eps, out:
+     _checked("layer_norm", x, columns, _nothing, weight=weight, bias=bias,
+              out=out))
 def _layer_norm_out(x, columns, weight, bias, eps, out):
     _check("layer_norm", x, columns, out=out)
     key = RowNorm("layer_norm", columns, x.dtype, _dtype(weight), _dtype(bias),
@@ -186,7 +199,9 @@ def _layer_norm_out(x, columns, weight, bias, eps, out):
 
 @_op("add_rms_norm(Tensor x, Tensor residual, Tensor? weight, float eps, "
      "float offset) -> (Tensor, Tensor)",
-     lambda x, residual, weight, eps, offset: (_new(x), _new(x)))
+     lambda x, residual, weight, eps, offset:
+     _checked("add_rms_norm", x, x.shape[-1], lambda x: (_new(x), _new(x)),
+              residual=residual, weight=weight))
 def _add_rms_norm(x, residual, weight, eps, offset):
     out, total = _new(x), _new(x)
     _row_norm("add_rms_norm", _rms_key(x, weight, eps, offset, "new"), x,
@@ -195,7 +210,10 @@ def _add_rms_norm(x, residual, weight, eps, offset):
 
 
 @_op("add_rms_norm_out(Tensor x, Tensor residual, Tensor? weight, float eps, "
-     "float offset, Tensor(a!) out, Tensor(b!) sum_out) -> ()", _nothing)
+     "float offset, Tensor(a!) out, Tensor(b!) sum_out) -> ()",
+     lambda x, residual, weight, eps, offset, out, sum_out:
+     _checked("add_rms_norm", x, x.shape[-1], _nothing, residual=residual,
+              weight=weight, out=out, sum_out=sum_out))
 def _add_rms_norm_out(x, residual, weight, eps, offset, out, sum_out):
     _check("add_rms_norm", x, x.shape[-1], out=out, sum_out=sum_out)
     _row_norm("add_rms_norm", _rms_key(x, weight, eps, offset, "new"), x,
@@ -204,7 +222,9 @@ def _add_rms_norm_out(x, residual, weight, eps, offset, out, sum_out):
 
 @_op("add_rms_norm_(Tensor x, Tensor(a!) residual, Tensor? weight, float eps, "
      "float offset) -> Tensor",
-     lambda x, residual, weight, eps, offset: _new(x))
+     lambda x, residual, weight, eps, offset:
+     _checked("add_rms_norm_", x, x.shape[-1], _new, residual=residual,
+              weight=weight))
 def _add_rms_norm_in_place(x, residual, weight, eps, offset):
     out = _new(x)
     _row_norm("add_rms_norm_", _rms_key(x, weight, eps, offset, "in_place"), x,
@@ -227,7 +247,9 @@ def _codes(x: Tensor, group: int) -> tuple[Tensor, Tensor]:
 
 @_op("rms_norm_fp8(Tensor x, Tensor? weight, float eps, float offset, "
      "int group) -> (Tensor, Tensor)",
-     lambda x, weight, eps, offset, group: _codes(x, group))
+     lambda x, weight, eps, offset, group:
+     _checked("rms_norm_fp8", x, x.shape[-1], lambda x: _codes(x, group),
+              weight=weight))
 def _rms_norm_fp8(x, weight, eps, offset, group):
     results = _codes(x, group)
     _row_norm("rms_norm_fp8", _rms_key(x, weight, eps, offset, "", group), x,
@@ -238,7 +260,9 @@ def _rms_norm_fp8(x, weight, eps, offset, group):
 @_op("add_rms_norm_fp8(Tensor x, Tensor residual, Tensor? weight, float eps, "
      "float offset, int group) -> (Tensor, Tensor, Tensor)",
      lambda x, residual, weight, eps, offset, group:
-     (*_codes(x, group), _new(x)))
+     _checked("add_rms_norm_fp8", x, x.shape[-1],
+              lambda x: (*_codes(x, group), _new(x)), residual=residual,
+              weight=weight))
 def _add_rms_norm_fp8(x, residual, weight, eps, offset, group):
     results = (*_codes(x, group), _new(x))
     _row_norm("add_rms_norm_fp8", _rms_key(x, weight, eps, offset, "new",
@@ -249,7 +273,9 @@ def _add_rms_norm_fp8(x, residual, weight, eps, offset, group):
 
 @_op("add_rms_norm_fp8_(Tensor x, Tensor(a!) residual, Tensor? weight, "
      "float eps, float offset, int group) -> (Tensor, Tensor)",
-     lambda x, residual, weight, eps, offset, group: _codes(x, group))
+     lambda x, residual, weight, eps, offset, group:
+     _checked("add_rms_norm_fp8_", x, x.shape[-1], lambda x: _codes(x, group),
+              residual=residual, weight=weight))
 def _add_rms_norm_fp8_in_place(x, residual, weight, eps, offset, group):
     results = _codes(x, group)
     _row_norm("add_rms_norm_fp8_", _rms_key(x, weight, eps, offset, "in_place",
@@ -304,7 +330,8 @@ def _like(x: Tensor) -> Tensor:
 
 @_op("group_norm(Tensor x, int groups, Tensor? weight, Tensor? bias, "
      "float eps) -> Tensor",
-     lambda x, groups, weight, bias, eps: _like(x))
+     lambda x, groups, weight, bias, eps:
+     _checked("group_norm", x, x.shape[1], _like, weight=weight, bias=bias))
 def _group_norm(x, groups, weight, bias, eps):
     out = _like(x)
     _group_norm_out(x, groups, weight, bias, eps, out)
@@ -312,7 +339,10 @@ def _group_norm(x, groups, weight, bias, eps):
 
 
 @_op("group_norm_out(Tensor x, int groups, Tensor? weight, Tensor? bias, "
-     "float eps, Tensor(a!) out) -> ()", _nothing)
+     "float eps, Tensor(a!) out) -> ()",
+     lambda x, groups, weight, bias, eps, out:
+     _checked("group_norm", x, x.shape[1], _nothing, weight=weight, bias=bias,
+              out=out))
 def _group_norm_out(x, groups, weight, bias, eps, out):
     channels = x.shape[1]
     _check("group_norm", x, channels, weight=weight, bias=bias, out=out)
