@@ -15,8 +15,7 @@ version: str = _version()
 __version__ = version
 
 __all__ = [
-    "Builder", "Device", "Executable", "NormError", "Session", "compile",
-    "device",
-    "devices", "list_ops", "op", "stream_handle", "Value",
+    "Builder", "Device", "Executable", "NormError", "Session", "Value",
+    "compile", "device", "devices", "list_ops", "op", "stream_handle",
     "version",
 ]
