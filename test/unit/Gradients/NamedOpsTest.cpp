@@ -109,6 +109,23 @@ TEST_F(NamedGradients, L2Normalize) {
     })"));
 }
 
+// A row of zeros has the gradient of a division by eps.
+TEST_F(NamedGradients, ZeroRow) {
+  auto module = derive(R"(
+    func.func @f(%x: tensor<2x3xf64>) -> tensor<2x3xf64> {
+      %y = norm.l2_normalize %x axes = [1] eps = 0.5
+          : tensor<2x3xf64> -> tensor<2x3xf64>
+      return %y : tensor<2x3xf64>
+    })");
+  ASSERT_TRUE(module);
+  using namespace norm;
+  reference::Tensor x{DType::F64, {2, 3}, {0, 0, 0, 0, 4, 0}, {}};
+  reference::Tensor dy{DType::F64, {2, 3}, {1, 2, 3, 4, 8, 12}, {}};
+  auto results = reference::evaluate(*module, "f_backward", {x, dy});
+  ASSERT_TRUE(bool(results));
+  EXPECT_EQ((*results)[0].value, (std::vector<double>{2, 4, 6, 1, 0, 3}));
+}
+
 TEST_F(NamedGradients, GroupNorm) {
   EXPECT_TRUE(check(R"(
     func.func @f(%x: tensor<?x4x3xf64>, %w: tensor<4xf64>, %b: tensor<4xf64>)

@@ -200,12 +200,10 @@ FailureOr<GenericOp> BackwardProgram::build() {
       forwardInputs, [&](unsigned input) { return builder.getValue(input); });
   for (Operation *op : ops)
     llvm::append_range(values, op->getResults());
-  llvm::stable_sort(values, [&](Value a, Value b) {
-    return llvm::popcount(terms.getSupport(a)) <
-           llvm::popcount(terms.getSupport(b));
-  });
-  for (Value value : values)
-    terms.number(value);
+  for (unsigned dims = 0, e = program.getNumDims(); dims <= e; ++dims)
+    for (Value value : values)
+      if (unsigned(llvm::popcount(terms.getSupport(value))) == dims)
+        terms.number(value);
   terms.noteBody();
 
   CotangentRules rules(terms);

@@ -272,10 +272,10 @@ Value TermBuilder::emit(const Terms &terms) {
     });
     return isRow ? 0 : term.coefficient < 0 ? 2 : 1;
   };
-  llvm::stable_sort(
-      bare, [&](const Term &a, const Term &b) { return rank(a) < rank(b); });
   Value sum;
-  for (const Term &term : bare)
-    accumulate(sum, term);
+  for (int turn : {0, 1, 2})
+    for (const Term &term : bare)
+      if (rank(term) == turn)
+        accumulate(sum, term);
   return emitGuarded(sum, common);
 }
