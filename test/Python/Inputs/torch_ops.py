@@ -4,6 +4,7 @@
 
 import copy
 import os
+import threading
 import unittest
 
 import normc
@@ -167,6 +168,27 @@ class Ops(unittest.TestCase):
         for rows in (1, 2, 17, 64):
             nt.rms_norm(self.normal(rows, 640), w, 1e-4)
         self.assertEqual(session.compile_count, before + 1)
+
+    def test_threads(self):
+        failures = []
+
+        def work(seed):
+            try:
+                generator = torch.Generator(DEVICE).manual_seed(seed)
+                for i in range(12):
+                    columns = 32 * (1 + (seed + i) % 5)
+                    x = torch.randn(3, columns, device=DEVICE,
+                                    generator=generator)
+                    self.near(nt.rms_norm(x), rms(x))
+            except BaseException as failure:
+                failures.append(failure)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
 
     def test_errors(self):
         def refuses(text, call, *arguments, **named):
@@ -459,6 +481,33 @@ class Fuse(unittest.TestCase):
             torch.testing.assert_close(got, want)
             torch.testing.assert_close(mine, r)
         self.assertEqual(self.texts, [])
+
+    def test_results_of_the_caller_stay_in_order(self):
+        def work(x, r):
+            s = x + r
+            nt.rms_norm(x, out=r)
+            return nn.functional.layer_norm(s, (64,)), s
+
+        x, r = (torch.randn(4, 64, device=DEVICE) for _ in range(2))
+        with torch.no_grad():
+            mine = r.clone()
+            got = torch.compile(work, fullgraph=True,
+                                backend=self.backend)(x, mine)
+            torch.testing.assert_close(got, work(x, r))
+            torch.testing.assert_close(mine, r)
+        self.assertEqual(self.texts, [])
+
+    def test_layouts_stay(self):
+        def work(x, r):
+            return nn.functional.layer_norm(x + r, (8,)) * 2
+
+        x, r = (torch.randn(3, 4, 8, device=DEVICE).transpose(0, 1)
+                for _ in range(2))
+        with torch.no_grad():
+            got = torch.compile(work, fullgraph=True,
+                                backend=self.backend)(x, r)
+            torch.testing.assert_close(got, work(x, r))
+            self.assertEqual(got.stride(), work(x, r).stride())
 
     def test_nothing_beside(self):
         def work(x):

@@ -142,8 +142,8 @@ def _is_vector(node: Any, like: Tensor) -> bool:
 def _is_elementwise(node: fx.Node, like: Tensor) -> bool:
     """Whether a node can be a part of the norm's program."""
     if node.op not in ("call_function", "call_method") or not _is_rows(
-            node, like):
-        return False
+            node, like) or not _value(node).is_contiguous():
+        return False  # results of programs are contiguous
     if node.target in _UNARY:
         return (_is_rows(node.args[0], like) and
                 not node.kwargs.get("inplace", False) and len(node.args) == 1)
@@ -168,7 +168,8 @@ def _mutates(node: fx.Node) -> bool:
     if node.op == "call_method":
         return str(target).endswith("_") and not str(target).endswith("__")
     if node.op == "call_function":
-        schema = getattr(target, "_schema", None)
+        schema = getattr(target, "_schema", None) or getattr(
+            getattr(target, "default", None), "_schema", None)
         name = getattr(target, "__name__", "")
         return (schema is not None and schema.is_mutable or
                 name == "setitem" or name.endswith("_") or
