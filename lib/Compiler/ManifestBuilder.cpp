@@ -58,6 +58,7 @@ private:
                                  const Kernel &kernel);
   Variant describeVariant(LaunchOp launch, VariantAttr variant);
   uint64_t sharedBytes(StringRef symbol);
+  uint64_t waitingCtas(StringRef symbol);
   bool isWalked(LaunchOp launch, unsigned operand);
   FailureOr<BufferDims> describeDims(LaunchOp launch, ArrayRef<unsigned> dims);
 
@@ -389,6 +390,20 @@ uint64_t ManifestBuilder::sharedBytes(StringRef symbol) {
   return bytes;
 }
 
+/// CTAs of the largest grid that waits by itself for those before it.
+uint64_t ManifestBuilder::waitingCtas(StringRef symbol) {
+  const ::norm::GPUTarget *gpu = ::norm::findGPUTarget(manifest.target);
+  if (!gpu || !gpu->hasDependentLaunch())
+    return 0;
+  auto module = entry->getParentOfType<ModuleOp>();
+  for (auto kernels : module.getOps<gpu::GPUModuleOp>())
+    if (auto function = kernels.lookupSymbol<gpu::GPUFuncOp>(symbol))
+      if (auto most = function->getAttrOfType<IntegerAttr>(
+              mlir::norm::kDependentLaunchAttr))
+        return most.getInt();
+  return 0;
+}
+
 /// Whether chunks of the operand are accessed: of columns or, across memory, of
 /// neighbours.
 bool ManifestBuilder::isWalked(LaunchOp launch, unsigned operand) {
@@ -445,10 +460,7 @@ Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
   variant.dynamicShared = attr.getShared();
   variant.staticShared = sharedBytes(variant.symbol);
   variant.split = attr.getSplit();
-  const ::norm::GPUTarget *gpu = ::norm::findGPUTarget(manifest.target);
-  if (gpu && gpu->hasDependentLaunch() && variant.split == 1 &&
-      launch.getSchedule().getPdl())
-    variant.waits = mlir::norm::kMostWaitingCtas;
+  variant.waits = waitingCtas(variant.symbol);
   uint64_t chunk = launch.getSchedule().getVector();
   if (!launch.getOrder().isAcross())
     chunk *= launch.getOrder().getLeaf();

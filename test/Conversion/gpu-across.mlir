@@ -16,7 +16,7 @@
 // CHECK-SAME:      known_block_size = array<i32: 256, 1, 1>
 // CHECK:         %[[VALID:.*]] = arith.cmpi slt, %{{.*}}, %[[ROWS]] : i64
 // CHECK:         scf.for
-// CHECK-COUNT-4:   llvm.load %{{.*}} {alignment = 16 : i64, nontemporal} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK-COUNT-4:   llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
 // CHECK-NOT:     norm_tile
 // The upper lanes store, the lower ones halve.
 // CHECK:         scf.if
@@ -37,7 +37,7 @@
 
 // The other form is for buffers that aren't aligned.
 // CHECK-LABEL: gpu.func @one_slice_0_unaligned(
-// CHECK:         llvm.load %{{.*}} {alignment = 4 : i64, nontemporal} : !llvm.ptr<1> -> f32
+// CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr<1> -> f32
 // CHECK-LABEL: func.func @one_slice(
 // CHECK:         variants = [#norm_tile.variant<symbol = "one_slice_0", alignment = 16, block = 256, rows_per_cta = 64, shared = 0>,
 func.func @one_slice(%x: memref<64x64xf32>, %y: memref<64x64xf32>) {
@@ -59,7 +59,7 @@ func.func @one_slice(%x: memref<64x64xf32>, %y: memref<64x64xf32>) {
 // CHECK-LABEL: gpu.func @held_0(
 // CHECK-SAME:      %{{.*}}: !llvm.ptr<1> {llvm.noalias, llvm.readonly}, %{{.*}}: !llvm.ptr<1> {llvm.noalias}, %{{.*}}: i64, %{{.*}}: i64, %[[WORKSPACE:[^:]*]]: !llvm.ptr<1>)
 // CHECK:         %[[COUNTER:.*]] = llvm.getelementptr %[[WORKSPACE]]
-// CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64, nontemporal} : !llvm.ptr<1> -> vector<4xf32>
+// CHECK-COUNT-8: llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<4xf32>
 // CHECK-NOT:     llvm.load
 // CHECK:         llvm.store %{{.*}} {alignment = 4 : i64} : f32, !llvm.ptr<1>
 // CHECK:         norm_tile.unit_barrier %[[COUNTER]], %{{.*}} phase 0 last : !llvm.ptr<1>

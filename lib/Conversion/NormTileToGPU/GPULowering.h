@@ -67,6 +67,8 @@ protected:
   finishExchange(norm_tile::ExchangeStartOp op) override;
 
   int64_t mostRegisters() const;
+  /// Whether the kernel may be launched while the grids before it run.
+  bool startsEarly() const;
   /// Elements that a CTA walks of an operand with all dims, where rows are of
   /// unknown length those of a typical one.
   virtual int64_t elementsPerCta() const;

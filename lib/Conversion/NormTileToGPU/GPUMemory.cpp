@@ -111,7 +111,9 @@ void GPULowering::findStreams() {
     if (!buffer.element || !space.hasRows(i) || !space.hasColumns(i))
       continue;
     bytes += elementsPerCta() * bytesOf(buffer.element);
-    buffer.isStreamed = !mayBeWritten(kernel.getBlock()->getArgument(i));
+    // Across memory CTAs meet in the middle of a row: what they move is little.
+    buffer.isStreamed =
+        !isAcross && !mayBeWritten(kernel.getBlock()->getArgument(i));
   }
   function->setAttr(kCtaBytesAttr, b.getI64IntegerAttr(bytes));
 }

@@ -46,6 +46,13 @@ int64_t GPULowering::mostRegisters() const {
   return wanted ? std::min(wanted, fitting) : fitting;
 }
 
+bool GPULowering::startsEarly() const {
+  int64_t rows = space.countRows();
+  return plan.schedule.pdl && !isAcross && rows >= 0 &&
+         llvm::divideCeil(rows, plan.schedule.rowsPerCta) <=
+             static_cast<uint64_t>(kMostWaitingCtas);
+}
+
 FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
                                              StringRef name) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
@@ -65,7 +72,10 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   function->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function.setKnownBlockSizeAttr(
       b.getDenseI32ArrayAttr({static_cast<int32_t>(block()), 1, 1}));
-  if (plan.schedule.pdl)
+  // What is read may be written by the grid before, beside which the kernel
+  // starts: constant loads would be moved before the wait.
+  bool waits = startsEarly();
+  if (waits)
     function->setAttr(kDependentLaunchAttr,
                       b.getI64IntegerAttr(kMostWaitingCtas));
   if (int64_t most = mostRegisters())
@@ -79,7 +89,7 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
         overlapping[param.operand])
       continue;
     function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
-    if (!isWritten(kernel.getBlock()->getArgument(param.operand)))
+    if (!waits && !isWritten(kernel.getBlock()->getArgument(param.operand)))
       function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
   }
 
