@@ -246,6 +246,13 @@ SmallVector<Value> KernelLowering::decompose(ArrayRef<unsigned> dims,
     Value extent = extentOf(dims[i]);
     if (isNarrow)
       extent = arith::TruncIOp::create(b, loc, b.getI32Type(), extent);
+    // Of a dim without elements there is no position, but code may run that
+    // would use one under a condition.
+    if (space.getExtent(dims[i]) <= 0)
+      extent = arith::MaxUIOp::create(
+          b, loc, extent,
+          arith::ConstantOp::create(b, loc,
+                                    b.getIntegerAttr(extent.getType(), 1)));
     result[i] = arith::RemUIOp::create(b, loc, linear, extent);
     linear = arith::DivUIOp::create(b, loc, linear, extent);
   }
