@@ -238,7 +238,10 @@ Element reference::fusedMultiplyAdd(DType type, Element a, Element b,
 
 /// The larger, by the ends of the intervals.
 static Element larger(Element a, Element b) {
-  double value = std::max(a.value, b.value);
+  // Of two zeros the positive one.
+  double value = a.value == b.value && std::signbit(a.value)
+                     ? b.value
+                     : std::max(a.value, b.value);
   if (a.bound == 0 && b.bound == 0)
     return {value, 0};
   double low = std::max(a.low(), b.low()), high = std::max(a.high(), b.high());

@@ -61,6 +61,16 @@ TEST(Element, SpecialValuesPropagate) {
   EXPECT_TRUE(divide({0, 0}, {0, 0}).isNaN());
   EXPECT_TRUE(maximum(nan, one).isNaN());
   EXPECT_EQ(maximumNumber(nan, one).value, 1.0);
+  // Zeros are ordered by their signs.
+  Element zero{0.0, 0}, minusZero{-0.0, 0};
+  for (auto *function : {minimum, minimumNumber}) {
+    EXPECT_TRUE(std::signbit(function(zero, minusZero).value));
+    EXPECT_TRUE(std::signbit(function(minusZero, zero).value));
+  }
+  for (auto *function : {maximum, maximumNumber}) {
+    EXPECT_FALSE(std::signbit(function(zero, minusZero).value));
+    EXPECT_FALSE(std::signbit(function(minusZero, zero).value));
+  }
   EXPECT_EQ(minimum(infinity, one).value, 1.0);
   EXPECT_TRUE(squareRoot({-1, 0}).isNaN());
   EXPECT_TRUE(squareRoot({0, 0.5}).isUnknown());
