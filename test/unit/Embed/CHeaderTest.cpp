@@ -14,6 +14,7 @@
 #include "FakeCuda.h"
 #include "across.h"
 #include "add_rms_norm.h"
+#include "few_rows.h"
 #include "norm/Runtime/CudaDevice.h"
 #include "two_kernels.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -42,6 +43,7 @@ struct Embedded {
   {#NAME, NAME##_load, NAME##_unload, NAME##_workspace_size, NAME##_launch}
 
 const Embedded kAddRmsNorm = NORM_EMBEDDED(add_rms_norm);
+const Embedded kFewRows = NORM_EMBEDDED(few_rows);
 const Embedded kAcross = NORM_EMBEDDED(across);
 const Embedded kTwoKernels = NORM_EMBEDDED(two_kernels);
 
@@ -212,7 +214,7 @@ TEST_F(CHeaderTest, KernelsThatWaitMayStartEarly) {
     arguments.push_back(
         BoundArgument::contiguous(DType::BF16, address, {3, 4096}));
   arguments[2] = BoundArgument::contiguous(DType::BF16, 0x30000000, {4096});
-  open(kAddRmsNorm);
+  open(kFewRows);
   EXPECT_NE(run(arguments).find(" dependent"), std::string::npos);
   // Not with a driver that doesn't know of it.
   program.driver = 11080;
