@@ -56,6 +56,11 @@ void Writer::header() {
   line("ld.param.u64 %written, [target_words];");
   line("cvta.to.global.u64 %source, %source;");
   line("cvta.to.global.u64 %target, %target;");
+  if (shape.isStreaming) {
+    // As the kernels have it: what is read stays while what is written leaves.
+    line(".reg .b64 %policy;");
+    line("createpolicy.fractional.L2::evict_last.b64 %policy, 1.0;");
+  }
   line("shr.u64 %vectors, %vectors, 2;");
   line("shr.u64 %written, %written, 2;");
   line("mov.u32 %x0, %ctaid.x;");
@@ -84,8 +89,9 @@ void Writer::load(unsigned vector) {
     if (stream > 0)
       line("add.u64 %from, %from, %stride;");
     std::string to = stream == 0 ? registers(vector) : "{%t0, %t1, %t2, %t3}";
-    line(llvm::formatv("@%p{0} ld.global.nc{1}.v4.u32 {2}, [%from];", vector,
-                       shape.isStreaming ? ".L1::no_allocate" : "", to)
+    line(llvm::formatv("@%p{0} ld.global.nc{1}.v4.u32 {2}, [%from]{3};", vector,
+                       shape.isStreaming ? ".L2::cache_hint" : "", to,
+                       shape.isStreaming ? ", %policy" : "")
              .str());
     for (unsigned part = 0; stream > 0 && part < 4; ++part)
       line(
@@ -119,8 +125,8 @@ void Writer::store(unsigned vector) {
   for (unsigned stream = 0; stream < shape.mix.writes; ++stream) {
     if (stream > 0)
       line("add.u64 %to, %to, %stride;");
-    line(llvm::formatv("@%q{0} st.global{1}.v4.u32 [%to], {2};", vector,
-                       shape.isStreaming ? ".cs" : "", registers(vector))
+    line(llvm::formatv("@%q{0} st.global.v4.u32 [%to], {1};", vector,
+                       registers(vector))
              .str());
   }
 }

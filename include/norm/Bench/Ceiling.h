@@ -18,8 +18,7 @@ struct CopyShape {
   Mix mix;
   unsigned threads = 256; ///< of a CTA
   unsigned vectors = 1;   ///< of 16 bytes, of each stream, for each thread
-  /// Whether loads pass the L1 cache by and stores are the first to leave the
-  /// L2 cache.
+  /// Whether what is read stays in the L2 cache longer than what is written.
   bool isStreaming = false;
   /// Stores a value for each vector of the target, of which there are fewer
   /// than of the source: all of the source is read.

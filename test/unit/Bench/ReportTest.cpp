@@ -83,13 +83,13 @@ TEST(CopyKernel, OneAccessAVectorAndStream) {
   std::string text = copyKernelPtx({{3, 2}, 128, 4});
   EXPECT_EQ(count(text, "ld.global.nc.v4.u32"), 12u);
   EXPECT_EQ(count(text, "st.global.v4.u32"), 8u);
-  EXPECT_EQ(count(text, ".cs"), 0u);
+  EXPECT_EQ(count(text, "cache_hint"), 0u);
   EXPECT_EQ(count(text, ".maxntid 128, 1, 1"), 1u);
   EXPECT_EQ(count(text, "setp.lt.u64 %q"), 0u);
   EXPECT_EQ(
       count(copyKernelPtx({{1, 1}, 256, 4, false, true}), "setp.lt.u64 %q"),
       4u);
-  EXPECT_EQ(count(copyKernelPtx({{1, 1}, 256, 4, true}), "st.global.cs.v4.u32"),
+  EXPECT_EQ(count(copyKernelPtx({{1, 1}, 256, 4, true}), "ld.global.nc.L2::cache_hint.v4.u32"),
             4u);
 }
 
