@@ -95,6 +95,9 @@ Element reference::rounded(DType type, Element x) {
   double value = roundValue(type, x.value);
   double low = roundValue(type, x.value - bound);
   double high = roundValue(type, x.value + bound);
+  // A zero of either sign isn't exact: a quotient by it may be either infinity.
+  if (low == 0 && high == 0 && std::signbit(low) != std::signbit(high))
+    return {value, std::numeric_limits<double>::denorm_min()};
   if (std::isfinite(low) && std::isfinite(high) && std::isfinite(value))
     return {value, std::max(high - value, value - low)};
   if (low == high || (std::isnan(low) && std::isnan(high) && std::isnan(value)))
