@@ -154,7 +154,7 @@ def session(device: str = "host") -> Session:
 
 
 def use_session(session: Session) -> None:
-    """Compiles the programs of its device with this session from now on, for
+    """Compiles the programs of its device with the given session from now on, for
     example one with a cache on disk."""
     with _lock:
         _sessions[session.device.name] = session
