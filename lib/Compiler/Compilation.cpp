@@ -44,6 +44,11 @@ llvm::Error Compilation::checkOptions() {
   pipelineOptions.schedule = options.schedule;
   pipelineOptions.explain = options.explain;
   pipelineOptions.math = options.math;
+  pipelineOptions.sources = {
+      options.tuning, options.usesShippedTuning, options.device,
+      [this](const ScheduleDecision &decision) {
+        schedules.push_back(decision);
+      }};
   manifest.math = options.math;
   manifest.norm = versionString().str();
   manifest.target = options.target;
@@ -448,6 +453,7 @@ llvm::Expected<Artifact> Compilation::compile() {
                      Milliseconds(Clock::now() - lowered).count()};
   Artifact artifact{std::move(manifest),
                     std::move(*code),
+                    std::move(schedules),
                     diagnostics.takeRemarks(),
                     !hasGivenKernels,
                     {},

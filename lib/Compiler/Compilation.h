@@ -101,3 +101,4 @@ private:
 } // namespace norm
 
 #endif // NORM_LIB_COMPILER_COMPILATION_H
+  std::vector<ScheduleDecision> schedules;

@@ -16,6 +16,18 @@
 
 using namespace ::norm;
 
+llvm::Error norm::setTuning(CompileOptions &options, llvm::StringRef file) {
+  options.tuning = nullptr;
+  options.usesShippedTuning = file != "none";
+  if (file.empty() || file == "none")
+    return llvm::Error::success();
+  llvm::Expected<TuningFile> tuning = TuningFile::read(file);
+  if (!tuning)
+    return tuning.takeError();
+  options.tuning = std::make_shared<const TuningFile>(std::move(*tuning));
+  return llvm::Error::success();
+}
+
 /// Dialects stay loaded between compilations.
 class Compiler::Impl {
 public:

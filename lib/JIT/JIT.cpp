@@ -18,6 +18,8 @@ llvm::Expected<jit::LoadedProgram> jit::compileAndLoad(Compiler &compiler,
     options.target = device.target();
   if (options.driverVersion == 0)
     options.driverVersion = device.driverVersion();
+  if (options.device.empty())
+    options.device = device.product();
   options.emulate = device.isEmulated();
   llvm::Expected<Artifact> artifact = compiler.compile(text, fileName, options);
   if (!artifact)

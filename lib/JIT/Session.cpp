@@ -82,7 +82,8 @@ std::string jit::describeOptions(const CompileOptions &options) {
   stream << "ptx " << options.ptxVersion << " emulate " << options.emulate
          << " math " << toString(options.math) << " driver "
          << options.driverVersion << " explain " << options.explain
-         << " outline " << options.outline << '\n';
+         << " outline " << options.outline << " shipped tuning "
+         << options.usesShippedTuning << '\n';
   const KernelLaunchOptions &launch = options.launch;
   stream << "grid " << launch.grid.value_or(0) << " block "
          << launch.block.value_or(0) << " shared " << launch.dynamicShared
@@ -96,6 +97,8 @@ std::string jit::describeOptions(const CompileOptions &options) {
 }
 
 std::string jit::describeBuild(bool isForHost) {
+  add("tuning", options.tuning ? options.tuning->fingerprint() : "");
+  add("device", options.device);
   std::string text = versionLine().str();
   // Builds of one version may differ, while it's worked on.
   Dl_info place;
@@ -160,6 +163,8 @@ std::shared_ptr<Session::Entry> Session::find(const std::string &key) {
 
 std::shared_ptr<Session::Entry> Session::enter(const std::string &key,
                                                bool &isNew) {
+  if (options.device.empty())
+    options.device = device->get().product();
   std::lock_guard<std::mutex> lock(mutex);
   std::shared_ptr<Entry> &entry = entries[key];
   isNew = !entry;

@@ -8,7 +8,7 @@
 #include "norm/Pipelines/Pipelines.h"
 
 #include "norm/Conversion/Passes.h"
-#include "norm/Dialect/Norm/Transforms/Passes.h"
+#include "norm/Dialect/Norm/Transforms/SchedulePass.h"
 #include "norm/Target/Passes.h"
 
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
@@ -54,14 +54,22 @@ void mlir::norm::buildSchedulePipeline(OpPassManager &pm,
   NormSchedulePassOptions schedule;
   schedule.target = options.target;
   schedule.schedule = options.schedule;
-  pm.addNestedPass<func::FuncOp>(createNormSchedulePass(schedule));
+  schedule.tuning = options.tuning;
+  schedule.device = options.device;
+  schedule.explain = options.explain;
+  pm.addNestedPass<func::FuncOp>(
+      createNormSchedulePass(schedule, options.sources));
 }
 
 void mlir::norm::buildBufferizePipeline(OpPassManager &pm,
                                         const PipelineOptions &options) {
   pm.addPass(createNormResultsToDestinationsPass());
-  // Results that no program owns are copied by programs made just now.
-  buildSchedulePipeline(pm, options);
+  // Results that no program owns are copied by programs made just now; of the
+  // others all has been said.
+  PipelineOptions quiet = options;
+  quiet.explain = false;
+  quiet.sources.listener = nullptr;
+  buildSchedulePipeline(pm, quiet);
   pm.addPass(createNormBufferizePass());
 }
 
@@ -81,6 +89,7 @@ void mlir::norm::buildNVVMPipeline(OpPassManager &pm,
                                    const PipelineOptions &options) {
   OpPassManager &kernels = pm.nest<gpu::GPUModuleOp>();
   kernels.addPass(createNormExpandUnitBarriersPass());
+  kernels.addPass(createNormExpandClusterOpsPass());
   NormLegalizeMathPassOptions math;
   math.target = options.target;
   kernels.addPass(createNormLegalizeMathPass(math));
@@ -218,9 +227,16 @@ struct CommandLineOptions : public PassPipelineOptions<CommandLineOptions> {
                                   "the same bits on every target"),
                        clEnumValN(::norm::MathMode::Hardware, "hardware",
                                   "by a GPU's approximations"))};
+  Option<std::string> tuning{
+      *this, "tuning",
+      llvm::cl::desc("file of schedules that were found by measuring, or none"),
+      llvm::cl::init("")};
+  Option<std::string> device{*this, "device",
+                             llvm::cl::desc("product to look them up by"),
+                             llvm::cl::init("")};
 
   PipelineOptions get() const {
-    return {target, schedule, ptxVersion, explain, math};
+    return {target, schedule, ptxVersion, explain, math, tuning, device};
   }
 };
 } // namespace

@@ -187,6 +187,7 @@ public:
 
   std::string name() const override { return title; }
   std::string description() const override;
+  std::string product() const override { return context->properties().name; }
   std::string target() const override {
     const DeviceProperties &props = context->properties();
     return llvm::formatv("sm_{0}{1}", props.major, props.minor);

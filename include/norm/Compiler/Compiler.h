@@ -12,6 +12,8 @@
 #ifndef NORM_COMPILER_COMPILER_H
 #define NORM_COMPILER_COMPILER_H
 
+#include "norm/Compiler/Derivative.h"
+#include "norm/Analysis/ScheduleChoice.h"
 #include "norm/Support/Manifest.h"
 #include "norm/Support/MathMode.h"
 #include "llvm/ADT/StringRef.h"
@@ -53,6 +55,14 @@ struct CompileOptions {
   /// Fields of the schedule that override the model's, as in
   /// `threads=256,residency=stream`.
   std::string schedule;
+  /// Schedules that were found by measuring, which go before the model's, and
+  /// whether those that are a part of the library do so too. A schedule in the
+  /// text, and the fields of `schedule`, go before both.
+  std::shared_ptr<const TuningFile> tuning;
+  bool usesShippedTuning = true;
+  /// The product that they are looked up by (`NVIDIA H200`); empty for any of
+  /// the target.
+  std::string device;
   /// 80 is PTX 8.0; 0 for the first one that has the target.
   unsigned ptxVersion = 0;
   /// For a GPU target: its kernels as host code for the emulated device.
@@ -86,6 +96,8 @@ struct Artifact {
   std::string code;
   /// What the passes remarked, `file:line:col: remark: ...`.
   std::vector<std::string> remarks;
+  /// The schedules of the programs, in order; none of kernels.
+  std::vector<ScheduleDecision> schedules;
   /// Whether the text was a program rather than kernels, so that the reference
   /// and other targets can take it as well.
   bool isProgram = true;
@@ -93,6 +105,11 @@ struct Artifact {
   std::vector<Manifest> outlined;
   CompileTimes times;
 };
+
+/// Sets the fields of the options that a tuning file's name stands for: the file
+/// is read; `none` is none, the library's own neither. An error where it can't
+/// be read.
+llvm::Error setTuning(CompileOptions &options, llvm::StringRef file);
 
 /// The levels at which a compilation can be looked at, in order. A text with
 /// `gpu.func`s is at their level from the start.

@@ -21,9 +21,9 @@ struct LoadedProgram {
 };
 
 /// Compiles `text` for `device` and loads it there. An empty `options.target`
-/// means the device's own, and a `driverVersion` of 0 its driver's. The error
-/// is the compiler's diagnostic, or that of the device which refused the code;
-/// `fileName` is for diagnostics.
+/// means the device's own, a `driverVersion` of 0 its driver's, and an empty
+/// `options.device` its product. The error is the compiler's diagnostic, or that
+/// of the device which refused the code; `fileName` is for diagnostics.
 llvm::Expected<LoadedProgram> compileAndLoad(Compiler &compiler,
                                              llvm::StringRef text,
                                              llvm::StringRef fileName,

@@ -14,6 +14,7 @@
 #ifndef NORM_PIPELINES_PIPELINES_H
 #define NORM_PIPELINES_PIPELINES_H
 
+#include "norm/Analysis/ScheduleChoice.h"
 #include "norm/Support/MathMode.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
@@ -31,10 +32,15 @@ struct PipelineOptions {
   std::string schedule;
   /// 80 is PTX 8.0; 0 for the first one that has the target.
   unsigned ptxVersion = 0;
-  /// Whether norm-fuse remarks on each of its decisions.
+  /// Whether norm-fuse and norm-schedule remark on each of their decisions.
   bool explain = false;
   /// How functions of f16 and bf16 are computed.
   ::norm::MathMode math = ::norm::MathMode::Exact;
+  /// The tuning file and the device, as for norm-schedule.
+  std::string tuning;
+  std::string device;
+  /// The same, as values.
+  ::norm::ScheduleSources sources = {};
 };
 
 /// The dialects of all levels, and the interfaces through which upstream's
@@ -106,7 +112,7 @@ void buildNormToEmulatedPipeline(OpPassManager &pm,
 void buildNormToHostPipeline(OpPassManager &pm, const PipelineOptions &options);
 
 /// Makes the whole pipelines available by name, with the options `target`,
-/// `schedule`, `ptx-version`, `explain` and `math`.
+/// `schedule`, `ptx-version`, `explain`, `math`, `tuning` and `device`.
 void registerPipelines();
 
 /// Makes all passes of norm and its pipelines available by name, to another

@@ -246,6 +246,9 @@ public:
   virtual std::string name() const = 0;
   /// The product's name and what matters of it, for a report's first line.
   virtual std::string description() const = 0;
+  /// The product's name, which those that are equally fast share: `NVIDIA
+  /// H200`; where there is none, `name`.
+  virtual std::string product() const { return name(); }
   /// The target to compile for: `host`, or `sm_90`.
   virtual std::string target() const = 0;
   /// Whether code is compiled for the host to be run as the target's threads.

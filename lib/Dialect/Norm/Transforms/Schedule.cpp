@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/Analysis/Program.h"
-#include "norm/Dialect/Norm/Transforms/Passes.h"
+#include "norm/Analysis/ProgramText.h"
+#include "norm/Dialect/Norm/Transforms/SchedulePass.h"
 #include "norm/Support/DType.h"
 #include "norm/Support/Targets.h"
 
@@ -64,39 +65,156 @@ namespace {
 struct NormSchedule
     : public mlir::norm::impl::NormSchedulePassBase<NormSchedule> {
   using NormSchedulePassBase::NormSchedulePassBase;
+  NormSchedule(const NormSchedulePassOptions &options,
+               ::norm::ScheduleSources sources)
+      : NormSchedulePassBase(options), sources(std::move(sources)) {}
 
-  void runOnOperation() override {
-    if (llvm::Error error = ::norm::checkTargetName(target)) {
-      getOperation()->emitError(llvm::toString(std::move(error)));
-      return signalPassFailure();
-    }
-    ::norm::TargetLimits limits;
-    const ::norm::GPUTarget *gpu = ::norm::findGPUTarget(target);
-    limits.isHost = !gpu;
-    limits.sharedPerCta = gpu ? gpu->sharedPerCta : 0;
-    WalkResult walk = getOperation()->walk(
-        [&](GenericOp op) { return WalkResult(scheduleOne(op, limits)); });
-    if (walk.wasInterrupted())
-      signalPassFailure();
-  }
+  LogicalResult initialize(MLIRContext *context) override;
+  void runOnOperation() override;
 
-  LogicalResult scheduleOne(GenericOp op, const ::norm::TargetLimits &limits) {
-    FailureOr<Program> program = Program::analyze(op);
-    if (failed(program) || failed(checkTypes(op, target)))
-      return failure();
-    ::norm::ProgramFacts facts = program->facts();
-    // A schedule in the IR is the user's; the option overrides its fields.
-    ::norm::Schedule value = op.getSchedule()
-                                 ? toSchedule(*op.getSchedule())
-                                 : ::norm::chooseSchedule(facts, limits);
-    llvm::Error error = ::norm::overrideSchedule(value, schedule);
-    if (!error)
-      error = ::norm::checkSchedule(value, facts, limits, target);
-    if (error)
-      return op.emitError(llvm::toString(std::move(error)));
-    op.setScheduleAttr(toAttribute(op.getContext(), value));
-    op.setOrderAttr(program->order);
-    return success();
-  }
+private:
+  LogicalResult scheduleOne(GenericOp op);
+  /// The model's choice, or what was found by measuring, with the fields set.
+  FailureOr<::norm::Schedule> choose(GenericOp op,
+                                     ::norm::ScheduleDecision &decision);
+  std::optional<::norm::TuningEntry>
+  findTuned(::norm::ScheduleDecision &decision) const;
+  llvm::Expected<::norm::Schedule>
+  readTuned(const ::norm::TuningEntry &entry,
+            const ::norm::ScheduleDecision &decision) const;
+  /// Sets the fields of the option.
+  llvm::Error complete(::norm::Schedule &value,
+                       const ::norm::ScheduleDecision &decision) const;
+
+  ::norm::ScheduleSources sources;
+  ::norm::TargetLimits limits;
 };
 } // namespace
+
+LogicalResult NormSchedule::initialize(MLIRContext *context) {
+  if (sources.device.empty())
+    sources.device = device;
+  if (tuning.empty())
+    return success();
+  sources.usesShipped = false;
+  if (tuning == "none")
+    return success();
+  llvm::Expected<::norm::TuningFile> file = ::norm::TuningFile::read(tuning);
+  if (!file)
+    return emitError(UnknownLoc::get(context))
+           << llvm::toString(file.takeError());
+  sources.usesShipped = true;
+  sources.tuning = std::make_shared<const ::norm::TuningFile>(std::move(*file));
+  return success();
+}
+
+void NormSchedule::runOnOperation() {
+  if (llvm::Error error = ::norm::checkTargetName(target)) {
+    getOperation()->emitError(llvm::toString(std::move(error)));
+    return signalPassFailure();
+  }
+  const ::norm::GPUTarget *gpu = ::norm::findGPUTarget(target);
+  limits.isHost = !gpu;
+  limits.sharedPerCta = gpu ? gpu->sharedPerCta : 0;
+  WalkResult walk = getOperation()->walk(
+      [&](GenericOp op) { return WalkResult(scheduleOne(op)); });
+  if (walk.wasInterrupted())
+    signalPassFailure();
+}
+
+std::optional<::norm::TuningEntry>
+NormSchedule::findTuned(::norm::ScheduleDecision &decision) const {
+  if (limits.isHost)
+    return std::nullopt;
+  ::norm::TuningKey key{sources.device, target, decision.program};
+  decision.source = ::norm::ScheduleSource::File;
+  if (sources.tuning)
+    if (const ::norm::TuningEntry *entry = sources.tuning->find(key))
+      return *entry;
+  decision.source = ::norm::ScheduleSource::Shipped;
+  if (sources.usesShipped)
+    if (auto entry = ::norm::findShippedTuning(key))
+      return entry;
+  return std::nullopt;
+}
+
+llvm::Error
+NormSchedule::complete(::norm::Schedule &value,
+                       const ::norm::ScheduleDecision &decision) const {
+  if (llvm::Error error = ::norm::overrideSchedule(value, schedule))
+    return error;
+  return ::norm::checkSchedule(value, decision.facts, limits, target);
+}
+
+llvm::Expected<::norm::Schedule>
+NormSchedule::readTuned(const ::norm::TuningEntry &entry,
+                        const ::norm::ScheduleDecision &decision) const {
+  if (entry.order != decision.order)
+    return llvm::createStringError("expects order " + decision.order +
+                                   " but got " + entry.order);
+  // Fields that it doesn't name are at their defaults.
+  ::norm::Schedule value;
+  if (llvm::Error error = ::norm::overrideSchedule(value, entry.schedule))
+    return std::move(error);
+  if (llvm::Error error = complete(value, decision))
+    return std::move(error);
+  return value;
+}
+
+FailureOr<::norm::Schedule>
+NormSchedule::choose(GenericOp op, ::norm::ScheduleDecision &decision) {
+  if (std::optional<::norm::TuningEntry> entry = findTuned(decision)) {
+    llvm::Expected<::norm::Schedule> tuned = readTuned(*entry, decision);
+    if (tuned)
+      return *tuned;
+    op.emitRemark("passes over '")
+        << entry->schedule << "' of " << toString(decision.source) << ": "
+        << llvm::toString(tuned.takeError());
+  }
+  decision.source = ::norm::ScheduleSource::Model;
+  ::norm::Schedule value = decision.model;
+  if (llvm::Error error = complete(value, decision))
+    return op.emitError(llvm::toString(std::move(error)));
+  return value;
+}
+
+LogicalResult NormSchedule::scheduleOne(GenericOp op) {
+  FailureOr<Program> program = Program::analyze(op);
+  if (failed(program) || failed(checkTypes(op, target)))
+    return failure();
+  ::norm::ScheduleDecision decision;
+  decision.facts = program->facts();
+  decision.limits = limits;
+  decision.order = printOrder(program->order);
+  decision.program = ::norm::hashProgram(printProgramText(op));
+  decision.model = ::norm::chooseSchedule(decision.facts, limits);
+  FailureOr<::norm::Schedule> value = failure();
+  // A schedule in the IR is the user's; the option overrides its fields.
+  if (op.getSchedule()) {
+    decision.source = ::norm::ScheduleSource::Given;
+    value = toSchedule(*op.getSchedule());
+    if (llvm::Error error = complete(*value, decision))
+      return op.emitError(llvm::toString(std::move(error)));
+  } else {
+    value = choose(op, decision);
+  }
+  if (failed(value))
+    return failure();
+  decision.schedule = *value;
+  if (explain)
+    op.emitRemark("schedule of ")
+        << toString(decision.source) << ": " << toString(*value);
+  if (sources.listener) {
+    decision.what = summarizeProgram(op);
+    sources.listener(decision);
+  }
+  op.setScheduleAttr(toAttribute(op.getContext(), *value));
+  op.setOrderAttr(program->order);
+  return success();
+}
+
+std::unique_ptr<Pass>
+mlir::norm::createNormSchedulePass(const NormSchedulePassOptions &options,
+                                   ::norm::ScheduleSources sources) {
+  return std::make_unique<NormSchedule>(options, std::move(sources));
+}

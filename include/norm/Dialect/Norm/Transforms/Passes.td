@@ -361,7 +361,10 @@ def NormSchedulePass : Pass<"norm-schedule"> {
     is read over rows and columns, for every target. The schedule maps it onto
     the target; a cost model picks it from the column extent, the bytes that are
     kept between phases and the number of phases. An order or a schedule that a
-    program has already stays; the fields named by `schedule` are set last.
+    program has already stays. One that was found by measuring, in the file
+    `tuning`, goes before the model's; where the target can't run it, or it was
+    found under another order, a remark says so, and the model's is taken. The
+    fields named by `schedule` are set last.
 
     A program has to be one over rows: its reductions are all over the same
     trailing dims (the columns), and each operand has all dims, the row dims or
@@ -387,7 +390,15 @@ def NormSchedulePass : Pass<"norm-schedule"> {
     Option<"target", "target", "std::string", /*default=*/"\"host\"",
            "target to schedule for: host or sm_80 to sm_121">,
     Option<"schedule", "schedule", "std::string", /*default=*/"\"\"",
-           "fields that override the model, as in 'threads=256,residency=stream'">
+           "fields that override the model, as in 'threads=256,residency=stream'">,
+    Option<"tuning", "tuning", "std::string", /*default=*/"\"\"",
+           "file of schedules that were found by measuring, or 'none'; by "
+           "default those that are a part of the library">,
+    Option<"device", "device", "std::string", /*default=*/"\"\"",
+           "product to look them up by, as in 'NVIDIA H200'; by default any of "
+           "the target">,
+    Option<"explain", "explain", "bool", /*default=*/"false",
+           "remark where each schedule came from">
   ];
 }
 
