@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmulatedCta.h"
+#include "EmulatedCluster.h"
 #include "llvm/ADT/StringExtras.h"
 #include <cstring>
 
@@ -70,7 +70,8 @@ void Cta::noteGlobal(const Thread &thread, const MemoryAccess &access,
   std::optional<GlobalAccesses::Conflict> conflict =
       accesses.access(uint32_t(place.shared), offset, access.bytes,
                       access.isWrite, thread.index, access.site);
-  if (!conflict)
+  // Threads of a cluster may be ordered by mbarriers.
+  if (!conflict || cluster)
     return;
   report(&thread, FindingKind::GlobalRace, access.site, [&] {
     const GlobalMemory &memory = *kernel.memory;
@@ -169,6 +170,25 @@ void *Cta::accessShared(const Thread &thread, const MemoryAccess &access,
     return reject(thread, access, FindingKind::Misaligned,
                   describe(offset) + ", but needs alignment " +
                       llvm::utostr(access.alignment));
+  if (thread.copies.isPending(shared->data() + offset, access.bytes))
+    report(&thread, FindingKind::UninitializedShared, access.site, [&] {
+      return verb(access) + describe(offset) +
+             ", to which a copy of the thread is on its way";
+    });
+  if (cluster) {
+    SharedEvents::Conflict conflict = cluster->access(thread, offset, access);
+    if (conflict.fault == SharedEvents::Fault::Uninitialized)
+      report(&thread, FindingKind::UninitializedShared, access.site, [&] {
+        return verb(access) + describe(offset) +
+               ", where nothing was written to " + describe(conflict.byte);
+      });
+    if (conflict.fault == SharedEvents::Fault::Race)
+      report(&thread, FindingKind::SharedRace, access.site, [&] {
+        return verb(access) + describe(offset) + ", but " +
+               cluster->describe(conflict.other, conflict.otherWrote);
+      });
+    return shared->data() + offset;
+  }
   SharedMemory::Conflict conflict = shared->access(
       offset, access.bytes, access.isWrite, thread.index, access.site);
   switch (conflict.fault) {
@@ -190,6 +210,21 @@ void *Cta::accessShared(const Thread &thread, const MemoryAccess &access,
   return shared->data() + offset;
 }
 
+bool Cta::checkWord(const Thread &thread, uint64_t address, uint32_t site) {
+  uint64_t offset = address - uint64_t(uintptr_t(shared->dynamic()));
+  if (offset % 8 == 0 && offset < kernel.dynamicShared &&
+      kernel.dynamicShared - offset >= 8)
+    return true;
+  report(&thread,
+         offset % 8 ? FindingKind::Misaligned : FindingKind::OutOfBounds, site,
+         [&] {
+           return "uses 8 bytes at " + byteOf(offset, "dynamic shared memory") +
+                  ", which has " + llvm::utostr(kernel.dynamicShared) +
+                  " bytes";
+         });
+  return false;
+}
+
 void *Cta::accessDynamic(const Thread &thread, const MemoryAccess &access) {
   uint64_t offset = access.address - uint64_t(uintptr_t(shared->dynamic()));
   if (offset >= kernel.dynamicShared ||
@@ -198,6 +233,18 @@ void *Cta::accessDynamic(const Thread &thread, const MemoryAccess &access) {
                   byteOf(offset, "dynamic shared memory") + ", which has " +
                       llvm::utostr(kernel.dynamicShared) + " bytes");
   return accessShared(thread, access, SharedMemory::kStaticBytes + offset);
+}
+
+void Cta::startCopy(Thread &thread, uint64_t destination, uint64_t source,
+                    uint32_t bytes, uint32_t site) {
+  void *from =
+      accessGlobal(thread, {source, bytes, bytes, /*isWrite=*/false, site});
+  void *to =
+      accessDynamic(thread, {destination, bytes, bytes, /*isWrite=*/true, site});
+  if (from == scratch || to == scratch)
+    return;
+  thread.copies.start(static_cast<char *>(to), static_cast<const char *>(from),
+                      bytes);
 }
 
 void *Cta::accessStatic(const Thread &thread, uint64_t base, uint64_t size,

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "EmulatedCta.h"
+#include "EmulatedCluster.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace norm;
@@ -60,7 +60,7 @@ void Cta::start(int64_t block) {
   state = kernel.seed + uint64_t(block) * 0xd1342543de82ef95;
   live = kernel.threads;
   shared->enterCta();
-  accesses.enterCta(block, block / kernel.split);
+  accesses.enterCta(block, block / kernel.unit());
   ready.clear();
   for (auto [index, thread] : llvm::enumerate(threads)) {
     thread = Thread();
@@ -71,20 +71,33 @@ void Cta::start(int64_t block) {
   fibers->start(kernel.threads, entry);
 }
 
+void Cta::step() {
+  size_t pick = size_t(nextRandom(state) % ready.size());
+  uint32_t index = ready[pick];
+  ready[pick] = ready.back();
+  ready.pop_back();
+  if (fibers->resume(index)) {
+    threads[index].state = Thread::State::Exited;
+    --live;
+    if (cluster)
+      cluster->exit(threads[index]);
+  }
+  if (cluster)
+    cluster->tryArrive(*this, index);
+  if (threads[index].state != Thread::State::AtBarrier)
+    tryShuffle(index);
+}
+
+void Cta::suspend(Thread &thread, Thread::State reason, uint32_t site) {
+  thread.state = reason;
+  thread.site = site;
+  fibers->suspend();
+}
+
 Cta::Progress Cta::proceed() {
   while (true) {
-    while (!ready.empty()) {
-      size_t pick = size_t(nextRandom(state) % ready.size());
-      uint32_t index = ready[pick];
-      ready[pick] = ready.back();
-      ready.pop_back();
-      if (fibers->resume(index)) {
-        threads[index].state = Thread::State::Exited;
-        --live;
-      }
-      if (threads[index].state != Thread::State::AtBarrier)
-        tryShuffle(index);
-    }
+    while (!ready.empty())
+      step();
     if (live == 0)
       return Progress::Exited;
     const Thread &first = *llvm::find_if(threads, [](const Thread &thread) {
@@ -105,9 +118,23 @@ Cta::Progress Cta::proceed() {
 //===----------------------------------------------------------------------===//
 
 void Cta::waitAtBarrier(Thread &thread, uint32_t site) {
-  thread.state = Thread::State::AtBarrier;
-  thread.site = site;
-  fibers->suspend();
+  suspend(thread, Thread::State::AtBarrier, site);
+}
+
+bool Cta::tryPassBarrier() {
+  bool isThere = live != 0 && llvm::all_of(threads, [](const Thread &thread) {
+    return thread.state == Thread::State::Exited ||
+           thread.state == Thread::State::AtBarrier;
+  });
+  return isThere && passBarrier();
+}
+
+Cluster *Cta::findCluster(const Thread &thread, uint32_t site) {
+  if (!cluster)
+    report(&thread, FindingKind::Mbarrier, site, [] {
+      return std::string("expects a kernel with clusters of 2 CTAs or more");
+    });
+  return cluster;
 }
 
 void Cta::waitAtUnitBarrier(Thread &thread, const UnitBarrier &barrier,
@@ -166,6 +193,8 @@ bool Cta::passBarrier() {
            [&] { return "not all threads meet: " + describeThreads(); });
   shared->passBarrier();
   accesses.passBarrier();
+  if (cluster)
+    cluster->passBarrier(*this);
   for (Thread &thread : threads)
     if (thread.state == Thread::State::AtBarrier)
       makeReady(thread);

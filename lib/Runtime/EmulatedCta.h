@@ -8,6 +8,7 @@
 #ifndef NORM_LIB_RUNTIME_EMULATEDCTA_H
 #define NORM_LIB_RUNTIME_EMULATEDCTA_H
 
+#include "EmulatedCopies.h"
 #include "EmulatedFibers.h"
 #include "EmulatedMemory.h"
 #include "EmulatedRaces.h"
@@ -29,9 +30,12 @@ struct KernelRun {
   unsigned threads = 0; ///< of a CTA
   int64_t ctas = 0;
   int64_t split = 1;          ///< CTAs that share a row
+  int64_t cluster = 1;        ///< CTAs of a cluster
   uint64_t dynamicShared = 0; ///< bytes
   uint64_t seed = 0;
 
+  /// CTAs that run together.
+  int64_t unit() const { return cluster > 1 ? cluster : split; }
   /// `'llvm.store' at x.mlir:3:4`.
   std::string where(unsigned site) const;
 };
@@ -46,6 +50,7 @@ struct MemoryAccess {
 };
 
 class Cta;
+class Cluster;
 
 /// A meeting of the CTAs that share a row, as a thread calls it.
 struct UnitBarrier {
@@ -63,6 +68,10 @@ struct Thread {
     AtBarrier,
     AtUnitBarrier,
     AtShuffle,
+    AtClusterBarrier,
+    AtArrival,  ///< of a warp at an mbarrier
+    AtMbarrier, ///< for its phase
+    AtCopies,
     Exited
   };
 
@@ -77,6 +86,11 @@ struct Thread {
   uint32_t width = 0;
   bool valid = false;
   UnitBarrier barrier; ///< the one it waits at
+  ThreadCopies copies;
+  // The mbarrier, and the parity or number of groups, that it waits for.
+  uint64_t address = 0;
+  uint64_t place = 0; ///< offset in shared memory
+  uint32_t number = 0;
 };
 
 /// The next of the random numbers that `state` leads to.
@@ -102,6 +116,27 @@ public:
   Progress proceed();
   /// Lets the threads go on from the barrier where they wait for other CTAs.
   void passUnitBarrier();
+  // What a cluster calls, whose CTA number `rank` this is from now on.
+  void join(Cluster *toCluster, unsigned withRank) {
+    cluster = toCluster;
+    number = withRank;
+  }
+  unsigned rank() const { return number; }
+  bool isReady() const { return !ready.empty(); }
+  bool isLive() const { return live != 0; }
+  /// Runs one of the threads that can run until it waits or exits.
+  void step();
+  /// Lets threads go on from the CTA's barrier if all wait there.
+  bool tryPassBarrier();
+  void makeReady(Thread &thread);
+  llvm::MutableArrayRef<Thread> all() { return threads; }
+  llvm::MutableArrayRef<Thread> warp(uint32_t thread);
+  std::string describeThreads() const;
+  /// Called by the thread that runs.
+  void suspend(Thread &thread, Thread::State state, uint32_t site);
+  /// Whether 8 bytes at an address are the CTA's; reports where not.
+  bool checkWord(const Thread &thread, uint64_t address, uint32_t site);
+
   /// The CTA is not run any more.
   void finish() { accesses.leaveCta(); }
 
@@ -125,6 +160,9 @@ public:
   /// `address` is an offset in a buffer of `size` bytes at `base`.
   void *accessStatic(const Thread &thread, uint64_t base, uint64_t size,
                      const MemoryAccess &access);
+  /// Starts a copy of `bytes` from global to dynamic shared memory.
+  void startCopy(Thread &thread, uint64_t destination, uint64_t source,
+                 uint32_t bytes, uint32_t site);
   void waitAtBarrier(Thread &thread, uint32_t site);
   void waitAtUnitBarrier(Thread &thread, const UnitBarrier &barrier,
                          uint32_t site);
@@ -132,17 +170,17 @@ public:
   int64_t block() const { return current; }
   const KernelRun &launch() const { return kernel; }
   char *dynamicShared() const { return shared->dynamic(); }
+  char *sharedData() const { return shared->data(); }
+  /// The cluster that runs the CTA; null, and a finding, where none does.
+  Cluster *findCluster(const Thread &thread, uint32_t site);
 
 private:
   Cta() = default;
 
   bool checkUnitBarrier(const Thread &first);
-  void makeReady(Thread &thread);
-  llvm::MutableArrayRef<Thread> warp(uint32_t thread);
   void tryShuffle(uint32_t thread);
   void exchange(llvm::MutableArrayRef<Thread> lanes, Thread &lane);
   bool passBarrier();
-  std::string describeThreads() const;
   void noteGlobal(const Thread &thread, const MemoryAccess &access,
                   const ParamRegion &place, uint64_t offset);
   void report(const Thread *thread, FindingKind kind, unsigned site,
@@ -162,6 +200,8 @@ private:
 
   KernelRun kernel;
   Entry entry = {this};
+  Cluster *cluster = nullptr;
+  unsigned number = 0; ///< in the cluster
   int64_t current = 0;
   uint64_t state = 0; ///< of the random numbers
   uint32_t live = 0;  ///< threads that haven't exited

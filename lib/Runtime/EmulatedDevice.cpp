@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/Runtime/EmulatedDevice.h"
-#include "EmulatedCta.h"
+#include "EmulatedCluster.h"
 #include "EmulatedRoutines.h"
 #include "EmulatedUnit.h"
 #include "HostCode.h"
@@ -213,17 +213,22 @@ llvm::Error EmulatedLaunch::runCtas(const KernelRun &run, Findings &findings,
     failure = llvm::joinErrors(std::move(failure), std::move(error));
   };
   // Each host thread has the fibers of all CTAs that share a row.
-  int64_t units = run.ctas / run.split;
-  int64_t most = std::max<int64_t>(1, kMaxFibers / (run.split * run.threads));
+  int64_t units = run.ctas / run.unit();
+  int64_t most = std::max<int64_t>(1, kMaxFibers / (run.unit() * run.threads));
   int64_t grain =
       most < kMaxHostThreads ? llvm::divideCeil(units, most) : int64_t(1);
   engine->workers.forRanges(units, grain, [&](int64_t begin, int64_t end) {
     TakenCtas ctas(*engine);
-    if (llvm::Error error = ctas.take(run.split, run))
+    if (llvm::Error error = ctas.take(run.unit(), run))
       return collect(std::move(error));
     Unit unit(run, ctas.get());
+    std::unique_ptr<Cluster> cluster;
+    if (run.cluster > 1)
+      if (llvm::Error error =
+              Cluster::create(run, ctas.get()).moveInto(cluster))
+        return collect(std::move(error));
     for (int64_t index = begin; index < end; ++index)
-      unit.run(index);
+      cluster ? cluster->run(index) : unit.run(index);
     std::lock_guard lock(mutex);
     llvm::append_range(counters, unit.counters());
     for (Cta *cta : ctas.get()) {
@@ -258,7 +263,8 @@ llvm::Error EmulatedLaunch::runKernel(unsigned index) {
   run.memory = &memory;
   run.sites = code->sites;
   run.threads = variant.block;
-  run.ctas = int64_t(launch.groups);
+  run.ctas = int64_t(launch.groups * variant.cluster);
+  run.cluster = int64_t(variant.cluster);
   run.split = int64_t(launch.split);
   run.dynamicShared = variant.dynamicShared;
   run.seed = engine->options.seed * 0x9e3779b97f4a7c15 + index;
@@ -395,11 +401,11 @@ llvm::Error checkLimits(const Manifest &manifest, const GPUTarget &target) {
             "kernel '" + variant.symbol + "' needs " + llvm::Twine(shared) +
             " bytes of shared memory per CTA but " + target.name + " allows " +
             llvm::Twine(target.sharedPerCta));
-      if (variant.cluster != 1)
+      if (variant.cluster > target.mostClusterCtas())
         return llvm::createStringError(
             "kernel '" + variant.symbol + "' needs clusters of " +
-            llvm::Twine(variant.cluster) +
-            " CTAs but the emulated device has none");
+            llvm::Twine(variant.cluster) + " CTAs but " + target.name +
+            " allows " + llvm::Twine(target.mostClusterCtas()));
     }
   return llvm::Error::success();
 }

@@ -48,6 +48,10 @@ llvm::StringRef norm::name(FindingKind kind) {
     return "unit-barrier";
   case FindingKind::Deadlock:
     return "deadlock";
+  case FindingKind::Mbarrier:
+    return "mbarrier";
+  case FindingKind::MissingFence:
+    return "missing-fence";
   case FindingKind::InactiveLane:
     return "inactive-lane";
   case FindingKind::IncompleteOutput:

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "EmulatedRoutines.h"
-#include "EmulatedCta.h"
+#include "EmulatedCluster.h"
 
 using namespace norm;
 using namespace norm::emulated;
@@ -69,7 +69,67 @@ static uint64_t shuffle(Thread *thread, uint64_t bits, uint32_t mode,
   return thread->cta->shuffle(*thread);
 }
 
+static void startCopy(Thread *thread, uint64_t destination, uint64_t source,
+                      uint32_t bytes, uint32_t site) {
+  thread->cta->startCopy(*thread, destination, source, bytes, site);
+}
+static void commitCopies(Thread *thread) { thread->copies.commit(); }
+static void waitForCopies(Thread *thread, uint32_t left) {
+  thread->copies.wait(left);
+}
+
 static uint32_t shuffleValid(Thread *thread) { return thread->valid; }
+
+/// Calls a member function of the thread's cluster.
+template <auto Member, typename... Ts>
+static void ofCluster(Thread *thread, uint32_t site, Ts... arguments) {
+  if (Cluster *cluster = thread->cta->findCluster(*thread, site))
+    (cluster->*Member)(*thread, arguments...);
+}
+
+static void meetCluster(Thread *thread, uint32_t site) {
+  ofCluster<&Cluster::meet>(thread, site, site);
+}
+static void makeMbarrier(Thread *thread, uint64_t barrier, uint32_t count,
+                         uint32_t site) {
+  ofCluster<&Cluster::makeBarrier>(thread, site, barrier, count, site);
+}
+static void expectBytes(Thread *thread, uint64_t barrier, uint32_t bytes,
+                        uint32_t site) {
+  ofCluster<&Cluster::expect>(thread, site, barrier, bytes, site);
+}
+static void arriveAtMbarrier(Thread *thread, uint64_t barrier, uint32_t site) {
+  ofCluster<&Cluster::arrive>(thread, site, barrier, site);
+}
+static void waitAtMbarrier(Thread *thread, uint64_t barrier, uint32_t parity,
+                           uint32_t site) {
+  ofCluster<&Cluster::wait>(thread, site, barrier, parity, site);
+}
+static void bulkLoad(Thread *thread, uint64_t destination, uint64_t source,
+                     uint32_t bytes, uint64_t barrier, uint32_t site) {
+  ofCluster<&Cluster::load>(thread, site, destination, source, bytes, barrier,
+                            site);
+}
+static void bulkStore(Thread *thread, uint64_t destination, uint64_t source,
+                      uint32_t bytes, uint32_t site) {
+  ofCluster<&Cluster::store>(thread, site, destination, source, bytes, site);
+}
+static void bulkCommit(Thread *thread, uint32_t site) {
+  ofCluster<&Cluster::commit>(thread, site);
+}
+static void bulkWait(Thread *thread, uint32_t pending, uint32_t read,
+                     uint32_t site) {
+  ofCluster<&Cluster::waitForCopies>(thread, site, pending, read != 0, site);
+}
+static void proxyFence(Thread *thread, uint32_t site) {
+  ofCluster<&Cluster::fence>(thread, site);
+}
+static void sendWord(Thread *thread, uint64_t bits, uint32_t bytes,
+                     uint64_t destination, uint64_t barrier, uint32_t rank,
+                     uint32_t site) {
+  ofCluster<&Cluster::send>(thread, site, bits, bytes, destination, barrier,
+                            rank, site);
+}
 
 llvm::ArrayRef<SupportRoutine> emulated::emulatedRoutines() {
   static const SupportRoutine routines[] = {
@@ -87,6 +147,22 @@ llvm::ArrayRef<SupportRoutine> emulated::emulatedRoutines() {
        reinterpret_cast<void *>(&waitAtUnitBarrier)},
       {"norm_emulated_shuffle", reinterpret_cast<void *>(&shuffle)},
       {"norm_emulated_shuffle_valid", reinterpret_cast<void *>(&shuffleValid)},
+      {"norm_emulated_copy", reinterpret_cast<void *>(&startCopy)},
+      {"norm_emulated_copy_commit", reinterpret_cast<void *>(&commitCopies)},
+      {"norm_emulated_copy_wait", reinterpret_cast<void *>(&waitForCopies)},
+      {"norm_emulated_cluster_barrier", reinterpret_cast<void *>(&meetCluster)},
+      {"norm_emulated_mbarrier_init", reinterpret_cast<void *>(&makeMbarrier)},
+      {"norm_emulated_mbarrier_expect", reinterpret_cast<void *>(&expectBytes)},
+      {"norm_emulated_mbarrier_arrive",
+       reinterpret_cast<void *>(&arriveAtMbarrier)},
+      {"norm_emulated_mbarrier_wait",
+       reinterpret_cast<void *>(&waitAtMbarrier)},
+      {"norm_emulated_bulk_load", reinterpret_cast<void *>(&bulkLoad)},
+      {"norm_emulated_bulk_store", reinterpret_cast<void *>(&bulkStore)},
+      {"norm_emulated_bulk_commit", reinterpret_cast<void *>(&bulkCommit)},
+      {"norm_emulated_bulk_wait", reinterpret_cast<void *>(&bulkWait)},
+      {"norm_emulated_proxy_fence", reinterpret_cast<void *>(&proxyFence)},
+      {"norm_emulated_send", reinterpret_cast<void *>(&sendWord)},
   };
   return routines;
 }

@@ -328,6 +328,12 @@ bool Planner::fits(const Variant &variant, KernelLaunch &launch) const {
                 ? variant.split
                 : llvm::bit_floor(std::clamp<uint64_t>(most, 1, kernel.slices));
   }
+  // Those that don't fit at once would begin when others are through.
+  if (resources.residentCtas && variant.persistent)
+    if (uint64_t most =
+            resources.residentCtas(launch.kernel, launch.variant) /
+            variant.cluster)
+      groups = std::min(groups, most);
   launch.split = split;
   launch.groups = groups * split;
   return launch.groups <= mostCtas() / variant.cluster;

@@ -277,6 +277,9 @@ llvm::Error Verifier::variant(const std::string &path, const Variant &variant,
                 "expects 1 to 16 CTAs but got " + llvm::Twine(variant.cluster));
   if (variant.rowsPerCta == 0)
     return fail(path + ".rows_per_cta", "expects 1 or more but got 0");
+  if (variant.persistent && (variant.split != 1 || kernel.grid))
+    return fail(path + ".persistent",
+                "expects rows that no CTAs share by a counter, and no grid");
   if (variant.split == 1)
     return llvm::Error::success();
   if (variant.split != 0)
@@ -509,6 +512,8 @@ json::Object toObject(const Variant &variant) {
     object["split"] = int64_t(variant.split);
   if (variant.waits)
     object["waits"] = int64_t(variant.waits);
+  if (variant.persistent)
+    object["persistent"] = true;
   return object;
 }
 

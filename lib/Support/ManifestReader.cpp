@@ -336,7 +336,8 @@ llvm::Error read(const Node &node, Variant &out) {
        [&] { return readOptional(node, "registers", out.registers); },
        [&] { return readOptional(node, "spill_bytes", out.spillBytes); },
        [&] { return readOptional(node, "split", out.split); },
-       [&] { return readOptional(node, "waits", out.waits); }});
+       [&] { return readOptional(node, "waits", out.waits); },
+       [&] { return readOptional(node, "persistent", out.persistent); }});
 }
 
 llvm::Error read(const Node &node, Kernel &out) {

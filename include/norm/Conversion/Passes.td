@@ -189,4 +189,24 @@ def NormExpandUnitBarriersPass : Pass<"norm-expand-unit-barriers", "::mlir::gpu:
     "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def NormExpandClusterOpsPass : Pass<"norm-expand-cluster-ops", "::mlir::gpu::GPUModuleOp"> {
+  let summary = "write ops of clusters, mbarriers and bulk copies in PTX";
+  let description = [{
+    Each becomes assembly with side effects that clobbers memory. It is PTX of
+    version 8.1 for sm_90 and newer.
+
+    Example:
+
+    ```mlir
+    norm_tile.mbarrier_expect %barrier, %bytes : !llvm.ptr<3>
+    // becomes
+    %0 = llvm.ptrtoint %barrier : !llvm.ptr<3> to i32
+    llvm.inline_asm has_side_effects asm_dialect = att
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;",
+        "r,r,~{memory}" %0, %bytes : (i32, i32) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif // NORM_CONVERSION_PASSES_TD

@@ -49,6 +49,8 @@ enum class FindingKind : uint8_t {
   BarrierDivergence,   ///< not all threads of a CTA at the same barrier
   UnitBarrier,         ///< CTAs that don't meet as a GPU needs them to
   Deadlock,            ///< threads that wait for each other forever
+  Mbarrier,            ///< an mbarrier, or a copy, used as it can't be
+  MissingFence,        ///< a copy of what was written without a proxy fence
   InactiveLane,        ///< a shuffle that reads from, or in, no active lane
   IncompleteOutput,    ///< elements of an output that nothing wrote
   Traffic,             ///< less read than the manifest says

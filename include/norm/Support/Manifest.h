@@ -173,6 +173,9 @@ struct Variant {
   /// CTAs of the largest grid that waits by itself for those before it, beside
   /// which it may then be launched; 0 for none.
   uint64_t waits = 0;
+  /// Clusters do one group of rows after the other, so that no more of them
+  /// are launched than are resident at once.
+  bool persistent = false;
   bool operator==(const Variant &) const = default;
 };
 

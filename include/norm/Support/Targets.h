@@ -44,6 +44,12 @@ struct GPUTarget {
   /// Whether a kernel can wait for the grids before it. Source: target notes of
   /// `griddepcontrol` in the PTX ISA manual.
   bool hasDependentLaunch() const { return capability() >= 90; }
+  /// CTAs of the largest cluster, 1 where there are none: 8 everywhere, 16 on
+  /// chips for data centers. Source: "Thread Block Clusters" in the CUDA C++
+  /// Programming Guide.
+  unsigned mostClusterCtas() const {
+    return capability() < 90 ? 1 : capability() < 120 ? 16 : 8;
+  }
 };
 
 /// All GPU targets, by rising compute capability.

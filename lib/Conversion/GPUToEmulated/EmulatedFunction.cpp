@@ -238,6 +238,26 @@ LogicalResult FunctionEmulator::rewrite(Operation *op) {
         op->erase();
         return success();
       })
+      .Case([&](NVVM::CpAsyncOp copy) -> LogicalResult {
+        if (copy.getCpSize())
+          return reject(op);
+        call("copy",
+             {thread, copy.getDst(), copy.getSrc(), i32(copy.getSize()),
+              i32(sites.add(op, paramOf(copy.getSrc())))},
+             {});
+        op->erase();
+        return success();
+      })
+      .Case([&](NVVM::CpAsyncCommitGroupOp) {
+        call("copy_commit", thread, {});
+        op->erase();
+        return success();
+      })
+      .Case([&](NVVM::CpAsyncWaitGroupOp wait) {
+        call("copy_wait", {thread, i32(wait.getN())}, {});
+        op->erase();
+        return success();
+      })
       .Case([&](LLVM::LoadOp load) {
         // A hint for a GPU's caches, which x86 can't select for all vectors.
         load.setNontemporal(false);
@@ -270,6 +290,8 @@ LogicalResult FunctionEmulator::rewrite(Operation *op) {
         return success();
       })
       .Default([&](Operation *) {
+        if (isa<norm_tile::NormTileDialect>(op->getDialect()))
+          return rewriteCluster(op);
         if (isa<memref::MemRefDialect, NVVM::NVVMDialect>(op->getDialect()) ||
             isa<LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp, LLVM::CallOp,
                 LLVM::FenceOp, LLVM::MemcpyOp, LLVM::MemsetOp, func::CallOp>(
@@ -343,17 +365,25 @@ void FunctionEmulator::rewriteShuffle(gpu::ShuffleOp op) {
   op.erase();
 }
 
+static Value rootOf(Value address) {
+  while (auto gep = address.getDefiningOp<LLVM::GEPOp>())
+    address = gep.getBase();
+  return address;
+}
+
+int FunctionEmulator::paramOf(Value address) const {
+  auto found = params.find(rootOf(address));
+  return found == params.end() ? -1 : found->second;
+}
+
 /// A load or store through a pointer: the address that the device returns
 /// takes the place of the one computed.
 LogicalResult
 FunctionEmulator::rewriteAccess(Operation *op, Value address, Type type,
                                 std::optional<uint64_t> alignment) {
   unsigned space = spaces.lookup(address);
-  Value root = address;
-  while (auto gep = root.getDefiningOp<LLVM::GEPOp>())
-    root = gep.getBase();
-  auto found = params.find(root);
-  int param = found == params.end() ? -1 : found->second;
+  Value root = rootOf(address);
+  int param = paramOf(address);
   if (space == 0 && param < 0 && root.getDefiningOp<LLVM::AllocaOp>())
     return success();
   int64_t bytes = bytesOf(type);

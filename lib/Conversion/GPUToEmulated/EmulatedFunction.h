@@ -59,6 +59,10 @@ private:
   void rewriteShuffle(gpu::ShuffleOp op);
   LogicalResult rewriteAssembly(LLVM::InlineAsmOp op);
   LogicalResult rewriteAddressOf(LLVM::AddressOfOp op);
+  /// Ops of clusters, mbarriers and copies (EmulatedCluster.cpp).
+  LogicalResult rewriteCluster(Operation *op);
+  /// The parameter that an address is computed from, -1 where not known.
+  int paramOf(Value address) const;
   LogicalResult reject(Operation *op);
   void replaceByNumber(Operation *op, StringRef kind, unsigned dimension);
 

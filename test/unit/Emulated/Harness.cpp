@@ -102,6 +102,8 @@ static Manifest describe(const Example &example) {
   variant.symbol = "k";
   variant.block = example.threads;
   variant.dynamicShared = example.dynamicShared;
+  variant.cluster = unsigned(example.cluster);
+  variant.persistent = example.persistent;
   if (example.split != 1) {
     variant.split = example.split;
     kernel.slices = 8;

@@ -35,6 +35,8 @@ struct Example {
   /// has a counter of 8 bytes and 1024 bytes of data.
   uint64_t split = 1;
   unsigned residentCtas = 64;
+  uint64_t cluster = 1; ///< CTAs of each row
+  bool persistent = false;
 };
 
 struct Outcome {
