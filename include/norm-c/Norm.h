@@ -98,6 +98,11 @@ NORMC_API NormcStatus normcOptionsCreate(NormcOptions **options,
  *                    target; by default `ptx`. Sessions have `ptx` only
  *    entry           the function; by default the only public one, or `main`
  *    schedule        fields that override the model's, `threads=256`
+ *    tuning          a file of schedules that were found by measuring, which
+ *                    is read now, or `none`; by default those that are a part of
+ *                    the library
+ *    device          the product that they are looked up by, `NVIDIA H200`; by
+ *                    default any of the target, and in a session its own
  *    ptx-version     `80` is PTX 8.0; by default the first with the target
  *    driver-version  least driver, as `cuDriverGetVersion` counts
  *    math            `exact`, the default, or `hardware`

@@ -62,7 +62,7 @@ private:
 
 llvm::Expected<FreshTimes> bench::measureFresh(llvm::StringRef deviceName,
                                                const Cell &cell,
-                                               llvm::StringRef schedule) {
+                                               CompileOptions options) {
   const Op *op = findOp(cell.op);
   if (!op)
     return llvm::createStringError("expects one of " + listOps() +
@@ -74,9 +74,8 @@ llvm::Expected<FreshTimes> bench::measureFresh(llvm::StringRef deviceName,
     return device.takeError();
   times.device = watch.lap();
   Compiler compiler;
-  CompileOptions options;
-  options.schedule = schedule.str();
   options.target = (*device)->target();
+  options.device = (*device)->product();
   options.driverVersion = (*device)->driverVersion();
   options.emulate = (*device)->isEmulated();
   llvm::Expected<Artifact> artifact = compiler.compile(
@@ -135,12 +134,7 @@ llvm::Error Session::measureCompile(Result &result) {
   other.columns = 256;
   if (llvm::Error error = compile(other, "").takeError())
     return error;
-  CompileOptions compileOptions;
-  compileOptions.schedule = options.schedule;
-  compileOptions.math = options.math;
-  compileOptions.target = device.target();
-  compileOptions.driverVersion = device.driverVersion();
-  compileOptions.emulate = device.isEmulated();
+  CompileOptions compileOptions = this->compileOptions();
   std::string text = programText(*op, result.cell.dtype, result.cell.columns);
   Stages stages({"passes", "llvm", "load"});
   for (unsigned i = 0; i < std::min(options.repeats, kMostCompilations); ++i) {

@@ -181,6 +181,25 @@ llvm::Error CallSets::poisonResults() {
   return llvm::Error::success();
 }
 
+llvm::Expected<std::vector<uint8_t>> CallSets::readResults(unsigned set) {
+  std::vector<uint8_t> bytes;
+  for (unsigned i = 0; i < manifest->arguments.size(); ++i) {
+    if (manifest->arguments[i].role != ArgumentRole::Output)
+      continue;
+    const BoundArgument &result = bound[set][i];
+    uint64_t elements = 1;
+    for (int64_t extent : result.shape)
+      elements *= uint64_t(extent);
+    size_t begin = bytes.size();
+    bytes.resize(begin + bytesOf(result.dtype, elements));
+    if (llvm::Error error = operands->getDevice().copyOut(
+            llvm::MutableArrayRef(bytes).drop_front(begin), *buffers[i],
+            bytesOf(result.dtype, steps[i] * set)))
+      return std::move(error);
+  }
+  return bytes;
+}
+
 std::vector<int64_t> CallSets::samples() const {
   int64_t count = std::clamp(kCheckedElements / std::max<int64_t>(columns, 1),
                              kLeastChecked, kMostChecked);

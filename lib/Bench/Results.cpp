@@ -92,8 +92,10 @@ json::Object toObject(const Result &result) {
     object["ulps"] = finiteNumber(result.ulps);
     object["checked_rows"] = result.checkedRows;
   }
-  if (!result.schedule.empty())
+  if (!result.schedule.empty()) {
     object["schedule"] = result.schedule;
+    object["schedule_source"] = toString(result.scheduleSource);
+  }
   if (result.kernels > 0)
     object["kernels"] = int64_t(result.kernels);
   if (result.operations > 0)
@@ -252,6 +254,8 @@ std::string bench::describe(const Result &result) {
     text += llvm::formatv(", {0} of the copy's {1:F1} GB/s",
                           percent(result.share.median),
                           result.ceilingGigabytesPerSecond());
+  if (result.scheduleSource != ScheduleSource::Model)
+    text += (", by " + toString(result.scheduleSource)).str();
   for (const auto &[stage, milliseconds] : result.stages)
     text += ", " + stage + " " + tools::printDuration(milliseconds.median);
   for (const Peer &peer : result.peers)

@@ -40,6 +40,19 @@ llvm::Expected<Result> Session::measure(const Cell &cell) {
   return result;
 }
 
+CompileOptions Session::compileOptions() const {
+  CompileOptions compile;
+  compile.target = device.target();
+  compile.driverVersion = device.driverVersion();
+  compile.device = device.product();
+  compile.emulate = device.isEmulated();
+  compile.schedule = options.schedule;
+  compile.math = options.math;
+  compile.tuning = options.tuning;
+  compile.usesShippedTuning = options.usesShippedTuning;
+  return compile;
+}
+
 llvm::Expected<std::shared_ptr<BenchProgram>>
 Session::compile(const Cell &cell, llvm::StringRef schedule) {
   const Op *op = findOp(cell.op);
@@ -50,16 +63,11 @@ Session::compile(const Cell &cell, llvm::StringRef schedule) {
   std::string key = text + schedule.str();
   if (key == compiledKey)
     return compiled;
-  CompileOptions compileOptions;
-  compileOptions.target = device.target();
-  compileOptions.driverVersion = device.driverVersion();
-  compileOptions.emulate = device.isEmulated();
-  compileOptions.schedule = options.schedule;
+  CompileOptions compileOptions = this->compileOptions();
   if (!schedule.empty()) {
     compileOptions.schedule += compileOptions.schedule.empty() ? "" : ",";
     compileOptions.schedule += schedule;
   }
-  compileOptions.math = options.math;
   auto program = std::make_shared<BenchProgram>();
   program->op = op;
   program->text = std::move(text);
@@ -104,6 +112,9 @@ llvm::Error CellRun::prepare(unsigned count, llvm::StringRef schedule) {
       compiled->operationsPerElement * double(result.cell.elements());
   if (!manifest.kernels.empty())
     result.schedule = manifest.kernels.front().schedule;
+  if (const auto &schedules = compiled->loaded.artifact.schedules;
+      !schedules.empty())
+    result.scheduleSource = schedules.front().source;
   if (llvm::Error error = sets->poisonResults())
     return error;
   for (unsigned set : {0u, count - 1}) {

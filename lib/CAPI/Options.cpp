@@ -56,6 +56,12 @@ static llvm::Error setOption(NormcOptions &options, llvm::StringRef name,
     (name == "entry" ? compile.entry : compile.schedule) = value.str();
     return llvm::Error::success();
   }
+  if (name == "tuning")
+    return setTuning(compile, value);
+  if (name == "device") {
+    compile.device = value.str();
+    return llvm::Error::success();
+  }
   if (name == "emulate")
     return setFlag(name, value, compile.emulate);
   if (name == "explain")
@@ -66,7 +72,8 @@ static llvm::Error setOption(NormcOptions &options, llvm::StringRef name,
     return setNumber(name, value, compile.driverVersion);
   return makeError(NORMC_INVALID_ARGUMENT,
                    "expects an option of target, emulate, form, entry, "
-                   "schedule, ptx-version, driver-version, math, explain but "
+                   "schedule, tuning, device, ptx-version, driver-version, "
+                   "math, explain but "
                    "got '" +
                        name + "'");
 }

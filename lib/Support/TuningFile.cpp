@@ -276,6 +276,16 @@ void TuningFile::merge(const TuningFile &other) {
     add(entry);
 }
 
+void TuningFile::remove(const TuningFile &other) {
+  for (const auto &[key, entry] : other.entries) {
+    auto found = entries.find(key);
+    if (found == entries.end())
+      continue;
+    toggle(found->second);
+    entries.erase(found);
+  }
+}
+
 std::vector<TuningEntry> TuningFile::list() const {
   std::vector<TuningEntry> all;
   for (const auto &[key, entry] : entries)
@@ -381,7 +391,8 @@ static llvm::Error replaceFile(llvm::StringRef path, llvm::StringRef content) {
                              });
 }
 
-llvm::Error norm::mergeIntoFile(llvm::StringRef path, const TuningFile &added) {
+llvm::Error norm::mergeIntoFile(llvm::StringRef path, const TuningFile &added,
+                                const TuningFile &removed) {
   auto fail = [&](llvm::Error error) {
     return llvm::createStringError(
         path + ": cannot write: " + llvm::toString(std::move(error)));
@@ -395,6 +406,7 @@ llvm::Error norm::mergeIntoFile(llvm::StringRef path, const TuningFile &added) {
   if (llvm::sys::fs::exists(path))
     if (llvm::Error error = TuningFile::read(path).moveInto(file))
       return error;
+  file.remove(removed);
   file.merge(added);
   if (llvm::Error error = replaceFile(path, file.print()))
     return fail(std::move(error));

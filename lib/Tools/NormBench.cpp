@@ -8,6 +8,7 @@
 #include "norm/Bench/HtmlReport.h"
 #include "norm/Support/Version.h"
 #include "norm/Tools/NormBenchOptions.h"
+#include "norm/Tools/TuneReport.h"
 #include "norm/Tools/Tools.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -136,8 +137,12 @@ llvm::Expected<FreshTimes> FreshProcess::operator()(const Cell &cell) const {
   std::string fresh = "--fresh=" + printFresh(cell, now());
   std::string onDevice = "--device=" + device;
   std::string schedule = "--schedule=" + options.session.schedule;
+  std::string tuning = "--tuning=" + options.tuning;
   // An executable that holds several tools goes by the name it is called by.
-  llvm::StringRef arguments[] = {"norm-bench", fresh, onDevice, schedule};
+  llvm::SmallVector<llvm::StringRef, 5> arguments = {"norm-bench", fresh,
+                                                     onDevice, schedule};
+  if (!options.tuning.empty())
+    arguments.push_back(tuning);
   std::optional<llvm::StringRef> streams[] = {"", llvm::StringRef(path),
                                               std::nullopt};
   std::string problem;
@@ -168,8 +173,12 @@ llvm::Expected<FreshTimes> FreshProcess::operator()(const Cell &cell) const {
 
 /// The other side: measures and prints.
 llvm::Error runFresh(const BenchOptions &options, uint64_t entered) {
+  CompileOptions compile;
+  compile.schedule = options.session.schedule;
+  if (llvm::Error error = setTuning(compile, options.tuning))
+    return error;
   llvm::Expected<FreshTimes> times =
-      measureFresh(options.device, *options.fresh, options.session.schedule);
+      measureFresh(options.device, *options.fresh, compile);
   if (!times)
     return times.takeError();
   if (entered > options.started)
@@ -192,10 +201,11 @@ public:
       : options(std::move(options)), executable(std::move(executable)) {}
 
   llvm::Error execute();
-  bool passed() const { return report.passed(); }
+  bool passed() const { return report.passed() && !hasFaults; }
 
 private:
   llvm::Error chooseCells();
+  llvm::Error tune();
   llvm::Error measure();
   llvm::Error write();
 
@@ -204,6 +214,7 @@ private:
   std::unique_ptr<Device> device;
   std::vector<Cell> cells;
   Report report;
+  bool hasFaults = false;
 };
 
 llvm::Error BenchMain::chooseCells() {
@@ -254,6 +265,53 @@ llvm::Error BenchMain::measure() {
   return llvm::Error::success();
 }
 
+llvm::Error BenchMain::tune() {
+  if (llvm::Error error = checkTunable(*device))
+    return error;
+  std::vector<TuneJob> jobs = makeTuneJobs(cells);
+  if (jobs.empty())
+    return llvm::createStringError(
+        "--tune: expects a suite of kernels but got none");
+  if (llvm::Error error = checkTuningOut(options.tuningOut))
+    return error;
+  llvm::outs() << "device " << device->name() << ": " << device->description()
+               << "\n";
+  Session session(*device, options.session);
+  TuneBar bar(options.progress);
+  for (const auto &[index, job] : llvm::enumerate(jobs)) {
+    std::string id = job.id();
+    TuneOptions tuning;
+    tuning.seconds = options.tuneSeconds;
+    tuning.progress = [&, done = index](const TuneProgress &progress) {
+      bar.draw(progress, done, jobs.size(), id);
+    };
+    llvm::Expected<TuneOutcome> outcome = session.tune(job, tuning);
+    bar.clear();
+    if (!outcome) {
+      // A program that can't be tuned is no reason to leave out the others.
+      llvm::errs() << "norm-bench: error: " << id << ": "
+                   << llvm::toString(outcome.takeError()) << "\n";
+      hasFaults = true;
+      if (llvm::Error broken = device->synchronize())
+        return broken;
+      continue;
+    }
+    llvm::outs() << id << "  " << summarizeOutcome(*outcome) << "\n";
+    llvm::outs().flush();
+    printFaults(llvm::errs(), "norm-bench", *outcome);
+    hasFaults |= !outcome->faults.empty();
+    if (!options.tuningOut.empty())
+      if (llvm::Error error =
+              mergeIntoFile(options.tuningOut, outcome->found(),
+                            outcome->superseded()))
+        return error;
+  }
+  if (device->isEmulated())
+    llvm::outs()
+        << "times are the emulated device's, and say nothing of a GPU's\n";
+  return llvm::Error::success();
+}
+
 llvm::Error BenchMain::write() {
   printReport(llvm::outs(), report);
   llvm::outs().flush();
@@ -269,6 +327,11 @@ llvm::Error BenchMain::write() {
 llvm::Error BenchMain::execute() {
   if (llvm::Error error = readAgainst(options))
     return error;
+  CompileOptions compile;
+  if (llvm::Error error = setTuning(compile, options.tuning))
+    return error;
+  options.session.tuning = compile.tuning;
+  options.session.usesShippedTuning = compile.usesShippedTuning;
   if (!options.list)
     if (llvm::Error error = openDevice(options.device).moveInto(device))
       return error;
@@ -283,6 +346,8 @@ llvm::Error BenchMain::execute() {
     return llvm::createStringError(
         "--against: expects a CUDA device for a kernel but got " +
         device->name());
+  if (options.tune)
+    return tune();
   // What was measured before a device failed is worth having.
   llvm::Error failed = measure();
   return llvm::joinErrors(std::move(failed), write());

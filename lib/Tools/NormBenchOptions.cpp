@@ -40,7 +40,15 @@ how:
   --repeats=N        rounds that are timed (25)
   --warmup=N         rounds before them (3)
   --schedule=FIELDS  fields of the schedule that are set
+  --tuning=FILE      schedules that were found by measuring, or none; by default
+                     those that come with norm
   --math=MODE        functions of 16-bit floats: exact (the default), hardware
+
+instead of measuring:
+  --tune             searches for the fastest schedule of each program, over all
+                     rows that are chosen, among those that give the same bits
+  --tuning-out=FILE  adds what is found to a tuning file, program by program
+  --tune-limit=N     seconds for each program (30)
 
 what it is compared with (may be given several times):
   --against=FILE.json
@@ -177,6 +185,12 @@ llvm::Error readOption(llvm::StringRef key, llvm::StringRef value,
     return readFile(key, value, options.grid);
   if (key == "--json")
     return readFile(key, value, options.json);
+  if (key == "--tuning")
+    return readFile(key, value, options.tuning);
+  if (key == "--tuning-out")
+    return readFile(key, value, options.tuningOut);
+  if (key == "--tune-limit")
+    return readNumber(key, value, 1, 100000, options.tuneSeconds);
   if (key == "--report")
     return readFile(key, value, options.report);
   if (key == "--against")
@@ -205,6 +219,8 @@ llvm::Expected<BenchOptions> tools::parseBenchOptions(int argc, char **argv) {
       options.version = true;
     } else if (argument == "--list") {
       options.list = true;
+    } else if (argument == "--tune") {
+      options.tune = true;
     } else if (argument == "--progress") {
       options.progress = true;
     } else {
@@ -216,6 +232,13 @@ llvm::Expected<BenchOptions> tools::parseBenchOptions(int argc, char **argv) {
         return std::move(error);
     }
   }
+  if (!options.tune && !options.tuningOut.empty())
+    return wrong("--tuning-out", "expects --tune");
+  for (auto [option, value] :
+       {std::pair<llvm::StringRef, llvm::StringRef>("--json", options.json),
+        {"--report", options.report}})
+    if (options.tune && !value.empty())
+      return wrong(option, "expects no --tune, which measures no cells");
   if (options.choice.suites.empty())
     for (llvm::StringRef suite : suiteNames())
       if (suite != "published")

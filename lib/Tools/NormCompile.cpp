@@ -50,6 +50,10 @@ INPUT, OUTPUT and FILE are paths; - is the standard input or output.
   --ptx-version  80 for PTX 8.0; by default the first that has the target
   --math      hardware: functions of 16-bit floats by a GPU's approximations,
               with bits that other targets don't have; by default exact
+  --tuning    a file of schedules that were found by measuring, or none; by
+              default those that come with norm
+  --device    the product that they are looked up by, as in 'NVIDIA H200'; by
+              default any of the target
   --explain   says on stderr what was fused and what wasn't, and why
   --version, --help
 )";
@@ -69,6 +73,7 @@ struct Options {
   std::string op;       ///< a program by name, instead of an input
   ProgramFields fields; ///< of it
   bool printInput = false;
+  std::string tuning;   ///< file
   bool help = false;
   bool version = false;
 };
@@ -170,6 +175,8 @@ llvm::Error CommandLine::parseOne(llvm::StringRef argument) {
                            .Case("--image", &options.image)
                            .Default(nullptr);
   if (value)
+                           .Case("--device", &options.compile.device)
+                           .Case("--tuning", &options.tuning)
     return takeValue(argument, name, *value);
   std::string text;
   if (name == "--emit") {
@@ -415,7 +422,10 @@ int norm::tools::normCompileMain(int argc, char **argv) {
       llvm::outs() << versionLine() << "\n";
     return ExitSuccess;
   }
-  if (llvm::Error error = run(*options)) {
+  llvm::Error error = setTuning(options->compile, options->tuning);
+  if (!error)
+    error = run(*options);
+  if (error) {
     printError(std::move(error));
     return ExitBadInput;
   }

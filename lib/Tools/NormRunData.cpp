@@ -347,6 +347,18 @@ llvm::Expected<DeviceCall> DeviceCall::create(Device &device,
   return call;
 }
 
+llvm::Error DeviceCall::reset() {
+  for (unsigned i = 0; i < data->values.size(); ++i) {
+    const CallArgument &value = data->values[i];
+    if (value.scalar || value.aliasOf)
+      continue;
+    if (llvm::Error error =
+            device->copyIn(*buffers[i], 0, value.tensor.bytes()))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
 llvm::Expected<std::vector<HostTensor>>
 DeviceCall::readResults(Workers &workers) {
   if (llvm::Error error = device->synchronize())

@@ -54,6 +54,17 @@ struct CommandLine {
   cl::opt<std::string> schedule{"schedule",
                                 cl::desc("Fields of the schedule to set"),
                                 cl::value_desc("fields"), cl::cat(category)};
+  cl::opt<std::string> tuning{
+      "tuning", cl::desc("Schedules that were found by measuring, or none"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<bool> tune{"tune", cl::desc("Find the fastest schedules first"),
+                     cl::cat(category)};
+  cl::opt<std::string> tuningOut{
+      "tuning-out", cl::desc("Add what --tune finds to a tuning file"),
+      cl::value_desc("file"), cl::cat(category)};
+  cl::opt<unsigned> tuneLimit{"tune-limit", cl::init(30),
+                              cl::desc("Seconds that --tune takes (30)"),
+                              cl::value_desc("seconds"), cl::cat(category)};
   cl::opt<std::string> math{
       "math",
       cl::desc("Functions of 16-bit floats: exact (the default) or hardware"),
@@ -194,6 +205,19 @@ llvm::Error convert(const CommandLine &line, RunOptions &options) {
   options.check = line.check;
   options.time = line.time;
   options.explain = line.explain;
+  options.tuning = line.tuning;
+  options.tune = line.tune;
+  options.tuningOut = line.tuningOut;
+  options.tuneSeconds = line.tuneLimit;
+  if (!line.tune && !line.tuningOut.empty())
+    return wrong("tuning-out", "expects --tune");
+  if (line.backward.getNumOccurrences() != 0) {
+    llvm::Expected<DerivativeOptions> backward =
+        parseDerivativeOptions(line.backward);
+    if (!backward)
+      return wrong("backward", llvm::toString(backward.takeError()));
+    options.backward = std::move(*backward);
+  }
   options.warmups = line.warmups;
   options.launches = line.launches;
   if (line.grid.getNumOccurrences() != 0)

@@ -86,6 +86,9 @@ public:
   /// Fills the results with bytes that no result has.
   llvm::Error poisonResults();
 
+  /// The bytes of the results of a set, one result after the other.
+  llvm::Expected<std::vector<uint8_t>> readResults(unsigned set);
+
   /// Compares rows of the results of set `set` with the reference, spread from
   /// the first to the last. Results and inputs of so many rows are copied from
   /// the device.

@@ -8,6 +8,7 @@
 #ifndef NORM_BENCH_RESULTS_H
 #define NORM_BENCH_RESULTS_H
 
+#include "norm/Analysis/ScheduleChoice.h"
 #include "norm/Bench/ByteModel.h"
 #include "norm/Bench/Cells.h"
 #include "norm/Bench/Statistics.h"
@@ -52,6 +53,7 @@ struct Result {
   double ulps = 0;
   int64_t checkedRows = 0;
   std::string schedule;
+  ScheduleSource scheduleSource = ScheduleSource::Model;
   unsigned kernels = 0;
   /// Arithmetic operations of the call; 0 if not known.
   double operations = 0;

@@ -13,6 +13,7 @@
 #include "norm/Bench/ForeignKernel.h"
 #include "norm/Bench/Results.h"
 #include "norm/JIT/JIT.h"
+#include "norm/Tune/Tune.h"
 
 namespace norm::bench {
 
@@ -33,6 +34,9 @@ struct SessionOptions {
   /// Milliseconds that the rounds of one cell take at most.
   double budget = 2000;
   std::string schedule; ///< fields that are set
+  /// As in `CompileOptions`.
+  std::shared_ptr<const TuningFile> tuning;
+  bool usesShippedTuning = true;
   MathMode math = MathMode::Exact;
   std::vector<BaselineTime> baseline;
   std::vector<ForeignKernel> kernels;
@@ -51,6 +55,21 @@ struct BenchProgram {
   const Manifest &manifest() const { return loaded.artifact.manifest; }
 };
 
+/// A program whose schedule is to be found, with the rows that count.
+struct TuneJob {
+  std::string op;
+  DType dtype = DType::BF16;
+  int64_t columns = 1;
+  std::vector<int64_t> rows; ///< rising, each once
+
+  /// `rms_norm/bf16/512,65536x4096`
+  std::string id() const;
+};
+
+/// The programs of cells in whose suites kernels are what takes the time, in
+/// their order, each once.
+std::vector<TuneJob> makeTuneJobs(llvm::ArrayRef<Cell> cells);
+
 /// Measures cells, one after the other, on one device.
 class Session {
 public:
@@ -61,6 +80,11 @@ public:
   /// that doesn't work any more.
   llvm::Expected<Result> measure(const Cell &cell);
 
+  /// Searches for the fastest schedule of a program, over all its rows. Results
+  /// are compared with the reference first, as those of cells are. Of the
+  /// options, what isn't set here counts.
+  llvm::Expected<TuneOutcome> tune(const TuneJob &job, TuneOptions tuning);
+
 private:
   friend class CellRun;
 
@@ -70,6 +94,8 @@ private:
   llvm::Error measureCompile(Result &result);
   llvm::Error measureLaunch(Result &result);
 
+  /// For the device, with the options of the session.
+  CompileOptions compileOptions() const;
   /// The op of a cell, compiled; the last one is kept.
   llvm::Expected<std::shared_ptr<BenchProgram>>
   compile(const Cell &cell, llvm::StringRef schedule);
@@ -126,7 +152,7 @@ private:
 /// nothing before: opens the device, compiles, and gets the first result.
 llvm::Expected<FreshTimes> measureFresh(llvm::StringRef device,
                                         const Cell &cell,
-                                        llvm::StringRef schedule);
+                                        CompileOptions options);
 
 } // namespace norm::bench
 

@@ -85,6 +85,8 @@ public:
   void add(TuningEntry entry);
   /// Adds all entries of `other`.
   void merge(const TuningFile &other);
+  /// Removes the entries for the same as those of `other`.
+  void remove(const TuningFile &other);
 
   bool empty() const { return entries.empty(); }
   size_t size() const { return entries.size(); }
@@ -107,11 +109,12 @@ private:
   uint64_t high = 0, low = 0;
 };
 
-/// Adds entries to a file, or makes it. Any number of threads and processes may
+/// Removes and adds entries of a file, or makes it. Any number of threads and processes may
 /// do so at once: none loses what another added, and who reads meanwhile reads
 /// a whole file. An error where what is there isn't a tuning file, or nothing
 /// can be written; the file is then as it was.
-llvm::Error mergeIntoFile(llvm::StringRef path, const TuningFile &added);
+llvm::Error mergeIntoFile(llvm::StringRef path, const TuningFile &added,
+                          const TuningFile &removed = TuningFile());
 
 /// The entry of a key in the JSON form as `TuningFile::print` writes it, read
 /// from its line alone; none where there is none.

@@ -22,6 +22,12 @@ struct BenchOptions {
   std::string report; ///< file to write
   /// Files of times, and kernels: read by `readAgainst`.
   std::vector<std::string> against;
+  std::string tuning; ///< file, or `none`
+  /// Searches for schedules instead of measuring: the file that gets them, and
+  /// the seconds for each program.
+  bool tune = false;
+  std::string tuningOut;
+  unsigned tuneSeconds = 30;
   bool list = false;
   bool progress = false;
   bool help = false;

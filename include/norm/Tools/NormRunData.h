@@ -55,6 +55,8 @@ public:
 
   llvm::ArrayRef<BoundArgument> arguments() const { return bound; }
 
+  /// Copies again, so that all memory is as it was made.
+  llvm::Error reset();
   /// The results, in new host tensors; waits for the device.
   llvm::Expected<std::vector<HostTensor>> readResults(Workers &workers);
 

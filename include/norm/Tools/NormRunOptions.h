@@ -37,6 +37,10 @@ struct RunOptions {
   std::string entry;
   std::string schedule;
   MathMode math = MathMode::Exact;
+  std::string tuning;    ///< file, or `none`
+  bool tune = false;
+  std::string tuningOut; ///< file to write
+  unsigned tuneSeconds = 30;
   std::string json; ///< file for the report
   std::map<unsigned, DataSpec> arguments;
   std::map<unsigned, std::string> outputs;

@@ -202,8 +202,9 @@ LogicalResult NormSchedule::scheduleOne(GenericOp op) {
     return failure();
   decision.schedule = *value;
   if (explain)
-    op.emitRemark("schedule of ")
-        << toString(decision.source) << ": " << toString(*value);
+    op.emitRemark("program ")
+        << decision.program << ", schedule by " << toString(decision.source)
+        << ": " << toString(*value);
   if (sources.listener) {
     decision.what = summarizeProgram(op);
     sources.listener(decision);
