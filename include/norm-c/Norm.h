@@ -47,7 +47,7 @@ extern "C" {
 
 /** The ABI that this header describes. */
 #define NORMC_ABI_MAJOR 1
-#define NORMC_ABI_MINOR 0
+#define NORMC_ABI_MINOR 1
 
 /** The ABI of the library: `major << 16 | minor`. A program runs with a library
  *  of its own major and at least its own minor version. */
@@ -155,6 +155,24 @@ NORMC_API NormcStatus normcCompile(NormcCompiler *compiler, const char *text,
                                    size_t length, const char *fileName,
                                    const NormcOptions *options,
                                    NormcArtifact **artifact, char **message);
+
+/** Writes the backward of a function: `derived` is the text with the functions
+ *  that were added, to be compiled with one of them as the entry, and
+ *  `description` tells of them as JSON (docs/CApi.md). `options` are, with
+ *  spaces between, any of
+ *    function=f             by default the only public one, or `main`
+ *    wrt=0,1                arguments of which gradients are wanted; by default
+ *                           all tensors of floats of 16 bits or more
+ *    save=statistics        a forward that keeps what the backward then reads;
+ *                           by default `none`
+ *    gradient-type=1:f32    of argument 1; `f32` of all
+ *    accumulate=1           adds to what the destination holds
+ *  and null is none. Free both texts by `normcFree`. Since ABI 1.1. */
+NORMC_API NormcStatus normcDifferentiate(NormcCompiler *compiler,
+                                         const char *text, size_t length,
+                                         const char *fileName,
+                                         const char *options, char **derived,
+                                         char **description, char **message);
 
 /** An artifact from code and manifest that were kept. */
 NORMC_API NormcStatus normcArtifactCreate(const void *code, size_t codeSize,

@@ -8,6 +8,8 @@
 #include "Handles.h"
 #include "norm/Compiler/Assemble.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include <utility>
 
 using namespace norm;
 using namespace norm::capi;
@@ -91,6 +93,61 @@ NormcStatus normcCompile(NormcCompiler *compiler, const char *text,
     *artifact =
         new NormcArtifact{std::move(made->code), printManifest(made->manifest),
                           std::move(made->manifest)};
+    return llvm::Error::success();
+  });
+}
+
+static llvm::json::Object describe(const DerivedFunction &function) {
+  auto list = [](llvm::ArrayRef<DerivedValue> values) {
+    llvm::json::Array array;
+    for (const DerivedValue &value : values)
+      array.push_back(
+          llvm::json::Object{{"name", value.name}, {"type", value.type}});
+    return array;
+  };
+  return llvm::json::Object{{"entry", function.name},
+                            {"arguments", list(function.arguments)},
+                            {"results", list(function.results)}};
+}
+
+static std::string describe(const Derivative &derivative) {
+  llvm::json::Object all{{"backward", describe(derivative.backward)}};
+  if (derivative.forward)
+    all["forward"] = describe(*derivative.forward);
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::json::Value(std::move(all));
+  return text;
+}
+
+NormcStatus normcDifferentiate(NormcCompiler *compiler, const char *text,
+                               size_t length, const char *fileName,
+                               const char *options, char **derived,
+                               char **description, char **message) {
+  return run(message, [&]() -> llvm::Error {
+    for (auto [pointer, what] :
+         {std::pair<const void *, const char *>(compiler, "compiler"),
+          {text, "text"},
+          {derived, "derived"},
+          {description, "description"}})
+      if (llvm::Error error = checkPointer(pointer, what))
+        return error;
+    *derived = *description = nullptr;
+    llvm::Expected<DerivativeOptions> wanted =
+        parseDerivativeOptions(options ? options : "");
+    if (!wanted)
+      return withStatus(NORMC_INVALID_ARGUMENT, wanted.takeError());
+    llvm::Expected<Derivative> derivative = compiler->pool->differentiate(
+        llvm::StringRef(text, length), nameOf(fileName), *wanted);
+    if (!derivative)
+      return tell(compiler->listener, derivative.takeError());
+    std::string described = describe(*derivative);
+    *derived = copyText(derivative->text);
+    try {
+      *description = copyText(described);
+    } catch (...) {
+      normcFree(std::exchange(*derived, nullptr));
+      throw;
+    }
     return llvm::Error::success();
   });
 }

@@ -78,10 +78,9 @@ llvm::Error Compilation::parse() {
   return llvm::Error::success();
 }
 
-/// The function to compile by the rules of `CompileOptions::entry`.
-static llvm::Expected<func::FuncOp>
-findEntry(ModuleOp module, StringRef wanted,
-          llvm::function_ref<bool(func::FuncOp)> isPossible) {
+auto ::norm::findEntry(ModuleOp module, StringRef wanted,
+                       llvm::function_ref<bool(func::FuncOp)> isPossible)
+    -> llvm::Expected<func::FuncOp> {
   SmallVector<func::FuncOp> candidates;
   SmallVector<std::string> names;
   for (auto function : module.getOps<func::FuncOp>()) {
@@ -453,8 +452,8 @@ llvm::Expected<Artifact> Compilation::compile() {
                      Milliseconds(Clock::now() - lowered).count()};
   Artifact artifact{std::move(manifest),
                     std::move(*code),
-                    std::move(schedules),
                     diagnostics.takeRemarks(),
+                    std::move(schedules),
                     !hasGivenKernels,
                     {},
                     times};

@@ -22,6 +22,12 @@
 
 namespace norm {
 
+/// The function to compile by the rules of `CompileOptions::entry`, one of
+/// those that are `isPossible`.
+llvm::Expected<mlir::func::FuncOp>
+findEntry(mlir::ModuleOp module, llvm::StringRef wanted,
+          llvm::function_ref<bool(mlir::func::FuncOp)> isPossible);
+
 /// The stages of one compilation, each of which needs the ones before.
 class Compilation {
 public:
@@ -31,6 +37,7 @@ public:
   llvm::Expected<Artifact> compile();
   llvm::Expected<std::string> print(Level level,
                                     std::vector<std::string> *remarks);
+  llvm::Expected<Derivative> differentiate(const DerivativeOptions &options);
 
 private:
   /// A function whose launches are described.
@@ -46,6 +53,11 @@ private:
   /// The same for a text with kernels, described in `kernel` or by launches.
   llvm::Error selectKernel();
   llvm::Error lowerTo(Level level);
+
+  /// Names the arguments of a derived function as those of the function are
+  /// named in the text, for the printer and for messages.
+  void nameArguments(mlir::func::FuncOp derived, mlir::func::FuncOp function,
+                     llvm::ArrayRef<DerivedValue> values);
 
   llvm::Error lowerToProgram();
   /// Cuts the programs out of an entry that does other work as well.
@@ -91,6 +103,7 @@ private:
   /// The functions that were cut out of the entry, in a nested module.
   mlir::ModuleOp kernelModule;
   std::vector<Function> outlined;
+  std::vector<ScheduleDecision> schedules;
   mlir::func::FuncOp entry; ///< null for a kernel that nothing launches
   mlir::gpu::GPUFuncOp kernel; ///< that one
   bool hasGivenKernels = false;
@@ -101,4 +114,3 @@ private:
 } // namespace norm
 
 #endif // NORM_LIB_COMPILER_COMPILATION_H
-  std::vector<ScheduleDecision> schedules;

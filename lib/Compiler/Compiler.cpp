@@ -65,3 +65,10 @@ llvm::Expected<std::string> Compiler::print(llvm::StringRef text,
   Compilation compilation(&impl->context, text, fileName, options);
   return compilation.print(level, remarks);
 }
+
+llvm::Expected<Derivative>
+Compiler::differentiate(llvm::StringRef text, llvm::StringRef fileName,
+                        const DerivativeOptions &options) {
+  Compilation compilation(&impl->context, text, fileName, {});
+  return compilation.differentiate(options);
+}

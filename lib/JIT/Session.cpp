@@ -22,24 +22,41 @@ using namespace norm::jit;
 // Compilers and devices
 //===----------------------------------------------------------------------===//
 
-llvm::Expected<Artifact> CompilerPool::compile(llvm::StringRef text,
-                                               llvm::StringRef fileName,
-                                               const CompileOptions &options) {
-  std::unique_ptr<Compiler> compiler;
+std::unique_ptr<Compiler> CompilerPool::take() {
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (!idle.empty()) {
-      compiler = std::move(idle.back());
+      std::unique_ptr<Compiler> compiler = std::move(idle.back());
       idle.pop_back();
+      return compiler;
     }
   }
-  if (!compiler)
-    compiler = std::make_unique<Compiler>();
-  llvm::Expected<Artifact> artifact =
-      compiler->compile(text, fileName, options);
+  return std::make_unique<Compiler>();
+}
+
+void CompilerPool::giveBack(std::unique_ptr<Compiler> compiler) {
   std::lock_guard<std::mutex> lock(mutex);
   idle.push_back(std::move(compiler));
+}
+
+llvm::Expected<Artifact> CompilerPool::compile(llvm::StringRef text,
+                                               llvm::StringRef fileName,
+                                               const CompileOptions &options) {
+  std::unique_ptr<Compiler> compiler = take();
+  llvm::Expected<Artifact> artifact =
+      compiler->compile(text, fileName, options);
+  giveBack(std::move(compiler));
   return artifact;
+}
+
+llvm::Expected<Derivative>
+CompilerPool::differentiate(llvm::StringRef text, llvm::StringRef fileName,
+                            const DerivativeOptions &options) {
+  std::unique_ptr<Compiler> compiler = take();
+  llvm::Expected<Derivative> derivative =
+      compiler->differentiate(text, fileName, options);
+  giveBack(std::move(compiler));
+  return derivative;
 }
 
 llvm::Expected<std::unique_ptr<Executable>>
@@ -79,6 +96,8 @@ std::string jit::describeOptions(const CompileOptions &options) {
   add("target", options.target);
   add("entry", options.entry);
   add("schedule", options.schedule);
+  add("tuning", options.tuning ? options.tuning->fingerprint() : "");
+  add("device", options.device);
   stream << "ptx " << options.ptxVersion << " emulate " << options.emulate
          << " math " << toString(options.math) << " driver "
          << options.driverVersion << " explain " << options.explain
@@ -97,8 +116,6 @@ std::string jit::describeOptions(const CompileOptions &options) {
 }
 
 std::string jit::describeBuild(bool isForHost) {
-  add("tuning", options.tuning ? options.tuning->fingerprint() : "");
-  add("device", options.device);
   std::string text = versionLine().str();
   // Builds of one version may differ, while it's worked on.
   Dl_info place;
@@ -146,6 +163,8 @@ CompileOptions Session::complete(CompileOptions options) const {
     options.target = device->get().target();
   if (options.driverVersion == 0)
     options.driverVersion = device->get().driverVersion();
+  if (options.device.empty())
+    options.device = device->get().product();
   options.emulate = device->get().isEmulated();
   return options;
 }
@@ -163,8 +182,6 @@ std::shared_ptr<Session::Entry> Session::find(const std::string &key) {
 
 std::shared_ptr<Session::Entry> Session::enter(const std::string &key,
                                                bool &isNew) {
-  if (options.device.empty())
-    options.device = device->get().product();
   std::lock_guard<std::mutex> lock(mutex);
   std::shared_ptr<Entry> &entry = entries[key];
   isNew = !entry;

@@ -46,14 +46,17 @@ INPUT, OUTPUT and FILE are paths; - is the standard input or output.
   -o          where the result goes; by default -
   --manifest  where the manifest of the code goes
   --entry     the function; by default the only public one, or main
+  --backward  the backward of the function instead; with
+              --backward='wrt=0,1 save=statistics' and other options of
+              norm-differentiate
   --schedule  fields that override the model's, as in 'threads=256'
-  --ptx-version  80 for PTX 8.0; by default the first that has the target
-  --math      hardware: functions of 16-bit floats by a GPU's approximations,
-              with bits that other targets don't have; by default exact
   --tuning    a file of schedules that were found by measuring, or none; by
               default those that come with norm
   --device    the product that they are looked up by, as in 'NVIDIA H200'; by
               default any of the target
+  --ptx-version  80 for PTX 8.0; by default the first that has the target
+  --math      hardware: functions of 16-bit floats by a GPU's approximations,
+              with bits that other targets don't have; by default exact
   --explain   says on stderr what was fused and what wasn't, and why
   --version, --help
 )";
@@ -70,10 +73,11 @@ struct Options {
   std::string image = "ptx"; ///< for Form::CHeader
   Level level = Level::Norm; ///< for Form::Level
   CompileOptions compile;
+  std::string tuning;   ///< file
   std::string op;       ///< a program by name, instead of an input
   ProgramFields fields; ///< of it
+  std::optional<DerivativeOptions> backward;
   bool printInput = false;
-  std::string tuning;   ///< file
   bool help = false;
   bool version = false;
 };
@@ -171,12 +175,12 @@ llvm::Error CommandLine::parseOne(llvm::StringRef argument) {
                            .Case("--target", &options.compile.target)
                            .Case("--entry", &options.compile.entry)
                            .Case("--schedule", &options.compile.schedule)
+                           .Case("--device", &options.compile.device)
+                           .Case("--tuning", &options.tuning)
                            .Case("--op", &options.op)
                            .Case("--image", &options.image)
                            .Default(nullptr);
   if (value)
-                           .Case("--device", &options.compile.device)
-                           .Case("--tuning", &options.tuning)
     return takeValue(argument, name, *value);
   std::string text;
   if (name == "--emit") {
@@ -201,6 +205,16 @@ llvm::Error CommandLine::parseOne(llvm::StringRef argument) {
       return llvm::createStringError("option --math " +
                                      llvm::toString(mode.takeError()));
     options.compile.math = *mode;
+    return llvm::Error::success();
+  }
+  if (name == "--backward") {
+    llvm::StringRef given = argument.drop_front(name.size());
+    given.consume_front("=");
+    llvm::Expected<DerivativeOptions> parsed = parseDerivativeOptions(given);
+    if (!parsed)
+      return llvm::createStringError("option --backward: " +
+                                     llvm::toString(parsed.takeError()));
+    options.backward = std::move(*parsed);
     return llvm::Error::success();
   }
   if (argument == "--print-input")
@@ -382,6 +396,26 @@ static llvm::Error compileText(const Options &options, llvm::StringRef text,
   return writeFile(options.output, *printed);
 }
 
+/// Compiles the text, or its backward.
+static llvm::Error compileInput(const Options &options, llvm::StringRef text,
+                                llvm::StringRef fileName) {
+  if (!options.backward)
+    return options.printInput ? writeFile(options.output, text)
+                              : compileText(options, text, fileName);
+  DerivativeOptions wanted = *options.backward;
+  if (wanted.function.empty())
+    wanted.function = options.compile.entry;
+  llvm::Expected<Derivative> derivative =
+      Compiler().differentiate(text, fileName, wanted);
+  if (!derivative)
+    return derivative.takeError();
+  if (options.printInput)
+    return writeFile(options.output, derivative->text);
+  Options ofBackward = options;
+  ofBackward.compile.entry = derivative->backward.name;
+  return compileText(ofBackward, derivative->text, fileName);
+}
+
 static llvm::Error run(const Options &options) {
   if (options.op == "help")
     return writeFile(options.output, listPrograms());
@@ -389,8 +423,7 @@ static llvm::Error run(const Options &options) {
     llvm::Expected<std::string> text = buildProgram(options.op, options.fields);
     if (!text)
       return text.takeError();
-    return options.printInput ? writeFile(options.output, *text)
-                              : compileText(options, *text, options.op);
+    return compileInput(options, *text, options.op);
   }
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(options.input);
   if (!buffer)
@@ -398,7 +431,7 @@ static llvm::Error run(const Options &options) {
                                    "': " + buffer.getError().message());
   llvm::StringRef text = (*buffer)->getBuffer();
   std::string fileName = options.input == "-" ? "<stdin>" : options.input;
-  return compileText(options, text, fileName);
+  return compileInput(options, text, fileName);
 }
 
 /// A diagnostic has its own place and severity; other errors get one here.

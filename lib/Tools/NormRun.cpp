@@ -14,6 +14,7 @@
 #include "norm/Tools/NormRunData.h"
 #include "norm/Tools/NormRunOptions.h"
 #include "norm/Tools/NormRunReport.h"
+#include "norm/Tools/NormRunTune.h"
 #include "norm/Tools/Tools.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -33,9 +34,16 @@ public:
   explicit Run(const RunOptions &options) : options(options) {}
 
   llvm::Error execute();
-  bool passed() const { return report.passed(); }
+  bool passed() const { return report.passed() && hasTuned; }
 
 private:
+  llvm::Error readText();
+  /// Puts the backward of the entry in the place of the entry.
+  llvm::Error differentiate();
+  /// Opens the device, and tells how to compile for it.
+  llvm::Error open();
+  /// Searches for the fastest schedules, which are used from then on.
+  llvm::Error tune();
   llvm::Error compile();
   llvm::Error checkOptions();
   llvm::Error launch();
@@ -55,6 +63,8 @@ private:
   Workers workers;
   Compiler compiler;
   std::unique_ptr<llvm::MemoryBuffer> text;
+  std::string entry;
+  std::optional<Derivative> derivative;
   std::unique_ptr<Device> device;
   jit::LoadedProgram program;
   CallData data;
@@ -62,26 +72,66 @@ private:
   std::unique_ptr<PreparedLaunch> prepared;
   std::vector<HostTensor> results;
   RunReport report;
+  CompileOptions compileOptions;
+  bool hasTuned = true;
 };
 
-llvm::Error Run::compile() {
+llvm::Error Run::readText() {
   auto file = llvm::MemoryBuffer::getFileOrSTDIN(options.input,
                                                  /*IsText=*/true);
   if (!file)
     return llvm::createStringError(
         options.input + ": cannot read: " + file.getError().message());
   text = std::move(*file);
+  entry = options.entry;
+  return llvm::Error::success();
+}
+
+llvm::Error Run::differentiate() {
+  DerivativeOptions wanted = *options.backward;
+  if (wanted.function.empty())
+    wanted.function = options.entry;
+  if (llvm::Error error =
+          compiler
+              .differentiate(text->getBuffer(), text->getBufferIdentifier(),
+                             wanted)
+              .moveInto(derivative))
+    return error;
+  text = llvm::MemoryBuffer::getMemBufferCopy(derivative->text,
+                                              text->getBufferIdentifier());
+  entry = derivative->backward.name;
+  return llvm::Error::success();
+}
+
+llvm::Error Run::open() {
   if (llvm::Error error = openDevice(options.device).moveInto(device))
     return error;
-  CompileOptions compileOptions;
   compileOptions.target = options.target;
-  compileOptions.entry = options.entry;
+  compileOptions.entry = entry;
   compileOptions.schedule = options.schedule;
   compileOptions.math = options.math;
   compileOptions.explain = options.explain;
-  if (llvm::Error error =
-          makeLaunchOptions(options).moveInto(compileOptions.launch))
+  if (llvm::Error error = setTuning(compileOptions, options.tuning))
     return error;
+  return makeLaunchOptions(options).moveInto(compileOptions.launch);
+}
+
+llvm::Error Run::tune() {
+  llvm::Expected<TuneOutcome> outcome =
+      tuneRun(*device, text->getBuffer(), text->getBufferIdentifier(),
+              compileOptions, options, workers);
+  if (!outcome)
+    return outcome.takeError();
+  hasTuned = outcome->faults.empty();
+  TuningFile all = compileOptions.tuning ? *compileOptions.tuning : TuningFile();
+  all.remove(outcome->superseded());
+  all.merge(outcome->found());
+  compileOptions.usesShippedTuning = false;
+  compileOptions.tuning = std::make_shared<const TuningFile>(std::move(all));
+  return llvm::Error::success();
+}
+
+llvm::Error Run::compile() {
   return jit::compileAndLoad(compiler, text->getBuffer(),
                              text->getBufferIdentifier(), compileOptions,
                              *device)
@@ -224,6 +274,15 @@ void Run::explain() {
   llvm::raw_ostream &os = llvm::outs();
   for (const std::string &remark : program.artifact.remarks)
     os << remark << "\n";
+  if (derivative) {
+    os << derivative->backward.name << "\n";
+    for (auto [i, value] : llvm::enumerate(derivative->backward.arguments))
+      os << "  argument " << i << " is " << value.name << ", " << value.type
+         << "\n";
+    for (auto [i, value] : llvm::enumerate(derivative->backward.results))
+      os << "  result " << i << " is " << value.name << ", " << value.type
+         << "\n";
+  }
   for (auto [kernel, launch] :
        llvm::zip(manifest().kernels, prepared->plan().kernels)) {
     os << "kernel " << kernel.program << ": ";
@@ -257,6 +316,16 @@ llvm::Error Run::writeReport() {
 }
 
 llvm::Error Run::execute() {
+  if (llvm::Error error = readText())
+    return error;
+  if (options.backward)
+    if (llvm::Error error = differentiate())
+      return error;
+  if (llvm::Error error = open())
+    return error;
+  if (options.tune)
+    if (llvm::Error error = tune())
+      return error;
   if (llvm::Error error = compile())
     return error;
   if (llvm::Error error = checkOptions())

@@ -69,6 +69,10 @@ struct CommandLine {
       "math",
       cl::desc("Functions of 16-bit floats: exact (the default) or hardware"),
       cl::value_desc("mode"), cl::init("exact"), cl::cat(category)};
+  cl::opt<std::string> backward{
+      "backward", cl::ValueOptional,
+      cl::desc("Run the backward of the function: wrt=0,1 accumulate=1 ..."),
+      cl::value_desc("options"), cl::cat(category)};
   cl::list<std::string> arguments{"arg", cl::desc("Data of an argument"),
                                   cl::value_desc("N=data"), cl::cat(category)};
   cl::list<std::string> outputs{"out", cl::desc("Write a result to a file"),
@@ -201,10 +205,6 @@ llvm::Error convert(const CommandLine &line, RunOptions &options) {
   options.target = line.target;
   options.entry = line.entry;
   options.schedule = line.schedule;
-  options.json = line.json;
-  options.check = line.check;
-  options.time = line.time;
-  options.explain = line.explain;
   options.tuning = line.tuning;
   options.tune = line.tune;
   options.tuningOut = line.tuningOut;
@@ -218,6 +218,10 @@ llvm::Error convert(const CommandLine &line, RunOptions &options) {
       return wrong("backward", llvm::toString(backward.takeError()));
     options.backward = std::move(*backward);
   }
+  options.json = line.json;
+  options.check = line.check;
+  options.time = line.time;
+  options.explain = line.explain;
   options.warmups = line.warmups;
   options.launches = line.launches;
   if (line.grid.getNumOccurrences() != 0)

@@ -144,6 +144,12 @@ public:
         const CompileOptions &options, Level level,
         std::vector<std::string> *remarks = nullptr);
 
+  /// The text with the backward of one of its functions, which can be compiled
+  /// as its entry. Errors as of `compile`.
+  llvm::Expected<Derivative> differentiate(llvm::StringRef text,
+                                           llvm::StringRef fileName,
+                                           const DerivativeOptions &options);
+
 private:
   class Impl;
   std::unique_ptr<Impl> impl;

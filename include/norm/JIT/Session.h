@@ -32,8 +32,15 @@ public:
   llvm::Expected<Artifact> compile(llvm::StringRef text,
                                    llvm::StringRef fileName,
                                    const CompileOptions &options);
+  /// See `Compiler::differentiate`.
+  llvm::Expected<Derivative> differentiate(llvm::StringRef text,
+                                           llvm::StringRef fileName,
+                                           const DerivativeOptions &options);
 
 private:
+  std::unique_ptr<Compiler> take();
+  void giveBack(std::unique_ptr<Compiler> compiler);
+
   std::mutex mutex;
   std::vector<std::unique_ptr<Compiler>> idle;
 };

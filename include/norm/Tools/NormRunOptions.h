@@ -8,6 +8,7 @@
 #ifndef NORM_TOOLS_NORMRUNOPTIONS_H
 #define NORM_TOOLS_NORMRUNOPTIONS_H
 
+#include "norm/Compiler/Derivative.h"
 #include "norm/Runtime/DataSpec.h"
 #include "norm/Support/MathMode.h"
 #include <map>
@@ -36,16 +37,18 @@ struct RunOptions {
   std::string target;
   std::string entry;
   std::string schedule;
-  MathMode math = MathMode::Exact;
   std::string tuning;    ///< file, or `none`
   bool tune = false;
   std::string tuningOut; ///< file to write
   unsigned tuneSeconds = 30;
+  MathMode math = MathMode::Exact;
   std::string json; ///< file for the report
   std::map<unsigned, DataSpec> arguments;
   std::map<unsigned, std::string> outputs;
   std::map<unsigned, Expectation> expectations;
   std::map<unsigned, OutputPlacement> placements;
+  /// Runs the backward of the entry rather than the entry.
+  std::optional<DerivativeOptions> backward;
   bool check = false;
   bool time = false;
   bool explain = false;

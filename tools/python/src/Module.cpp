@@ -76,6 +76,22 @@ public:
             std::move(remarks.texts)};
   }
 
+  /// The text with the functions that were added, and what they are as JSON.
+  std::pair<std::string, std::string>
+  differentiate(nb::bytes text, const std::string &name,
+                const std::string &options) const {
+    const char *data = text.c_str();
+    size_t size = text.size();
+    nb::gil_scoped_release release;
+    char *derived = nullptr, *description = nullptr, *message = nullptr;
+    NormcStatus status =
+        normcDifferentiate(handle.get(), data, size, name.c_str(),
+                           options.c_str(), &derived, &description, &message);
+    Handle<char> owned(derived), described(description);
+    check(status, message);
+    return {owned.get(), described.get()};
+  }
+
   Handle<NormcCompiler> handle;
 };
 
@@ -237,7 +253,9 @@ NB_MODULE(_normc, module) {
 
   nb::class_<PyCompiler>(module, "Compiler")
       .def(nb::init<>())
-      .def("compile", &PyCompiler::compile, "text"_a, "name"_a, "options"_a);
+      .def("compile", &PyCompiler::compile, "text"_a, "name"_a, "options"_a)
+      .def("differentiate", &PyCompiler::differentiate, "text"_a, "name"_a,
+           "options"_a);
 
   nb::class_<PySession>(module, "Session")
       .def(nb::init<const PyCompiler &, const PyDevice &>())

@@ -20,6 +20,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <map>
 
@@ -44,7 +45,7 @@ static Type getOwnType(Type element) {
              : element;
 }
 
-static RankedTensorType getGradientType(Value tensor) {
+static RankedTensorType getOwnTensorType(Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   return type.clone(getOwnType(type.getElementType()));
 }
@@ -54,10 +55,18 @@ static RankedTensorType getGradientType(Value tensor) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// The gradient of an argument.
+struct AskedGradient {
+  unsigned argument;
+  Type elementType;
+  /// Whether it is added to what its destination holds.
+  bool isAdded = false;
+};
+
 /// Turns a copy of a function into its backward.
 class FunctionBackward {
 public:
-  FunctionBackward(func::FuncOp function, ArrayRef<unsigned> wrt)
+  FunctionBackward(func::FuncOp function, ArrayRef<AskedGradient> wrt)
       : function(function), wrt(wrt), rewriter(function.getContext()),
         sizes(rewriter) {}
 
@@ -76,20 +85,25 @@ private:
   void findActive();
   void countParts();
   void addCotangents();
+  void addPrevious();
   LogicalResult propagate(Operation *op);
   LogicalResult propagate(GenericOp program);
   void propagateReshape(Operation *op);
   Type getFinalType(Value tensor);
-  Value getGradient(BlockArgument argument);
-  Value addUp(BlockArgument argument, ArrayRef<Value> parts);
+  const AskedGradient *findAsked(BlockArgument argument);
+  Value getGradient(const AskedGradient &asked);
+  Value addUp(BlockArgument argument, RankedTensorType type,
+              ArrayRef<Value> parts);
   void finish(StringRef of, ArrayRef<Value> gradients);
   bool isActive(Value value) const { return active.contains(value); }
 
   func::FuncOp function;
-  ArrayRef<unsigned> wrt;
+  ArrayRef<AskedGradient> wrt;
   IRRewriter rewriter;
   DimSizes sizes;
   unsigned numInputs = 0;
+  /// By the number of the argument: what its gradient is added to.
+  llvm::DenseMap<unsigned, Value> previous;
   llvm::DenseSet<Value> active;
   /// Tensors to be added.
   llvm::DenseMap<Value, SmallVector<Value>> cotangents;
@@ -102,8 +116,8 @@ private:
 } // namespace
 
 void FunctionBackward::findActive() {
-  for (unsigned index : wrt)
-    active.insert(function.getArgument(index));
+  for (const AskedGradient &asked : wrt)
+    active.insert(function.getArgument(asked.argument));
   for (Operation &op : function.front())
     if (llvm::any_of(op.getOperands(), [&](Value v) { return isActive(v); }))
       for (Value result : op.getResults())
@@ -137,10 +151,29 @@ void FunctionBackward::addCotangents() {
     if (!isFloatTensor(value.getType()) || !isActive(value))
       continue;
     (void)function.insertArgument(function.getNumArguments(),
-                                  getGradientType(value), {},
+                                  getOwnTensorType(value), {},
                                   function.getLoc());
     cotangents[value].push_back(function.getArguments().back());
     names.push_back("cotangent " + std::to_string(i));
+  }
+}
+
+/// An argument for each gradient that is added to what is there; the sum is
+/// written in its place.
+void FunctionBackward::addPrevious() {
+  for (auto [result, asked] : llvm::enumerate(wrt)) {
+    if (!asked.isAdded)
+      continue;
+    auto type = cast<RankedTensorType>(
+        function.getArgument(asked.argument).getType());
+    NamedAttribute inPlace = rewriter.getNamedAttr(
+        NormDialect::kInPlaceAttrName, rewriter.getI64IntegerAttr(result));
+    (void)function.insertArgument(function.getNumArguments(),
+                                  type.clone(asked.elementType),
+                                  rewriter.getDictionaryAttr(inPlace),
+                                  function.getLoc());
+    previous[asked.argument] = function.getArguments().back();
+    names.push_back("previous " + std::to_string(asked.argument));
   }
 }
 
@@ -158,14 +191,24 @@ void FunctionBackward::countParts() {
   }
 }
 
-/// The element type of a cotangent, which is the argument's own where there is
-/// one part only.
+const AskedGradient *FunctionBackward::findAsked(BlockArgument argument) {
+  for (const AskedGradient &asked : wrt)
+    if (asked.argument == argument.getArgNumber())
+      return &asked;
+  return nullptr;
+}
+
+/// The element type of a cotangent, which is the gradient's where there is one
+/// part only.
 Type FunctionBackward::getFinalType(Value tensor) {
   Type element = cast<RankedTensorType>(tensor.getType()).getElementType();
   if (numParts.lookup(tensor) != 1)
     return getCotangentType(element);
-  if (isa<BlockArgument>(tensor))
-    return getOwnType(element);
+  if (auto argument = dyn_cast<BlockArgument>(tensor)) {
+    const AskedGradient *asked = findAsked(argument);
+    return asked && !asked->isAdded ? asked->elementType
+                                    : getCotangentType(element);
+  }
   Operation *op = tensor.getDefiningOp();
   if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
     return getFinalType(op->getOperand(0));
@@ -244,10 +287,10 @@ LogicalResult FunctionBackward::propagate(Operation *op) {
   return op->emitOpError("has no derivative that norm-differentiate knows of");
 }
 
-/// Adds the parts of a gradient, with one rounding to the argument's type. No
-/// part is a gradient of 0.
-Value FunctionBackward::addUp(BlockArgument argument, ArrayRef<Value> parts) {
-  RankedTensorType type = getGradientType(argument);
+/// Adds the parts of a gradient, with one rounding to its type. No part is a
+/// gradient of 0.
+Value FunctionBackward::addUp(BlockArgument argument, RankedTensorType type,
+                              ArrayRef<Value> parts) {
   unsigned rank = type.getRank();
   AffineMap identity = rewriter.getMultiDimIdentityMap(rank);
   ProgramBuilder builder(rewriter, sizes, function.getLoc(),
@@ -279,11 +322,16 @@ Value FunctionBackward::addUp(BlockArgument argument, ArrayRef<Value> parts) {
   return builder.finish(sum, "gradient").getResult(0);
 }
 
-Value FunctionBackward::getGradient(BlockArgument argument) {
+Value FunctionBackward::getGradient(const AskedGradient &asked) {
+  BlockArgument argument = function.getArgument(asked.argument);
+  RankedTensorType type =
+      cast<RankedTensorType>(argument.getType()).clone(asked.elementType);
   SmallVector<Value> parts = cotangents.lookup(argument);
-  if (parts.size() == 1 && parts[0].getType() == getGradientType(argument))
+  if (asked.isAdded)
+    parts.push_back(previous.lookup(asked.argument));
+  else if (parts.size() == 1 && parts[0].getType() == type)
     return parts[0];
-  return addUp(argument, parts);
+  return addUp(argument, type, parts);
 }
 
 /// Returns the gradients, and drops what they don't need.
@@ -315,9 +363,9 @@ void FunctionBackward::finish(StringRef of, ArrayRef<Value> gradients) {
     arguments.push_back(rewriter.getStringAttr(name));
   }
   kept = read;
-  for (unsigned index : wrt)
+  for (const AskedGradient &asked : wrt)
     results.push_back(
-        rewriter.getStringAttr("gradient " + std::to_string(index)));
+        rewriter.getStringAttr("gradient " + std::to_string(asked.argument)));
   (void)function.eraseArguments(unread);
   SmallVector<Type> types(ValueRange(gradients).getTypes());
   function.setType(
@@ -343,13 +391,14 @@ LogicalResult FunctionBackward::run(StringRef of, bool isSaving) {
   for (Operation &op : function.front().without_terminator())
     ops.push_back(&op);
   addCotangents();
+  addPrevious();
   rewriter.setInsertionPoint(function.front().getTerminator());
   for (Operation *op : llvm::reverse(ops))
     if (failed(propagate(op)))
       return failure();
   SmallVector<Value> gradients;
-  for (unsigned index : wrt)
-    gradients.push_back(getGradient(function.getArgument(index)));
+  for (const AskedGradient &asked : wrt)
+    gradients.push_back(getGradient(asked));
   finish(of, gradients);
   return success();
 }
@@ -367,7 +416,11 @@ struct NormDifferentiatePass
 
 private:
   FailureOr<func::FuncOp> findFunction();
-  FailureOr<SmallVector<unsigned>> findArguments(func::FuncOp function);
+  FailureOr<SmallVector<AskedGradient>> findArguments(func::FuncOp function);
+  LogicalResult readTypes(func::FuncOp function,
+                          MutableArrayRef<AskedGradient> asked);
+  LogicalResult readAdded(func::FuncOp function,
+                          MutableArrayRef<AskedGradient> asked);
   LogicalResult simplify(func::FuncOp function, bool isForward);
   LogicalResult checkNew(func::FuncOp function, StringRef newName);
 };
@@ -394,7 +447,7 @@ FailureOr<func::FuncOp> NormDifferentiatePass::findFunction() {
   return found;
 }
 
-FailureOr<SmallVector<unsigned>>
+FailureOr<SmallVector<AskedGradient>>
 NormDifferentiatePass::findArguments(func::FuncOp function) {
   SmallVector<unsigned> indices;
   auto types = function.getArgumentTypes();
@@ -422,7 +475,74 @@ NormDifferentiatePass::findArguments(func::FuncOp function) {
     return function.emitOpError("expects an argument that is a ranked tensor "
                                 "of floats but got none");
   llvm::sort(indices);
-  return indices;
+  SmallVector<AskedGradient> asked;
+  for (unsigned index : indices)
+    asked.push_back({index, getOwnType(getElementTypeOrSelf(types[index]))});
+  if (failed(readTypes(function, asked)) || failed(readAdded(function, asked)))
+    return failure();
+  return asked;
+}
+
+static AskedGradient *find(MutableArrayRef<AskedGradient> asked,
+                           unsigned argument) {
+  AskedGradient *found =
+      llvm::find_if(asked, [&](const AskedGradient &gradient) {
+        return gradient.argument == argument;
+      });
+  return found == asked.end() ? nullptr : found;
+}
+
+/// f32 is for all gradients, 1:f32 for that of argument 1.
+LogicalResult
+NormDifferentiatePass::readTypes(func::FuncOp function,
+                                 MutableArrayRef<AskedGradient> asked) {
+  for (StringRef entry : gradientType) {
+    StringRef name = entry;
+    std::optional<unsigned> argument;
+    if (entry.contains(':')) {
+      auto [number, rest] = entry.split(':');
+      unsigned index = 0;
+      if (number.getAsInteger(10, index))
+        return function.emitOpError("expects a type, or an argument's number, "
+                                    "a colon and a type, in option "
+                                    "'gradient-type' but got '")
+               << entry << "'";
+      argument = index;
+      name = rest;
+    }
+    Type type = llvm::StringSwitch<Type>(name)
+                    .Case("f64", Float64Type::get(&getContext()))
+                    .Case("f32", Float32Type::get(&getContext()))
+                    .Case("f16", Float16Type::get(&getContext()))
+                    .Case("bf16", BFloat16Type::get(&getContext()))
+                    .Default(nullptr);
+    if (!type)
+      return function.emitOpError("expects f64, f32, f16 or bf16 in option "
+                                  "'gradient-type' but got '")
+             << name << "'";
+    if (argument && !find(asked, *argument))
+      return function.emitOpError("expects an argument of which a gradient is "
+                                  "wanted in option 'gradient-type' but got ")
+             << *argument;
+    for (AskedGradient &gradient : asked)
+      if (!argument || gradient.argument == *argument)
+        gradient.elementType = type;
+  }
+  return success();
+}
+
+LogicalResult
+NormDifferentiatePass::readAdded(func::FuncOp function,
+                                 MutableArrayRef<AskedGradient> asked) {
+  for (unsigned argument : accumulate) {
+    AskedGradient *gradient = find(asked, argument);
+    if (!gradient)
+      return function.emitOpError("expects an argument of which a gradient is "
+                                  "wanted in option 'accumulate' but got ")
+             << argument;
+    gradient->isAdded = true;
+  }
+  return success();
 }
 
 LogicalResult NormDifferentiatePass::simplify(func::FuncOp function,
@@ -487,8 +607,8 @@ void NormDifferentiatePass::runOnOperation() {
   FailureOr<func::FuncOp> forward = findFunction();
   if (failed(forward))
     return signalPassFailure();
-  FailureOr<SmallVector<unsigned>> indices = findArguments(*forward);
-  if (failed(indices))
+  FailureOr<SmallVector<AskedGradient>> asked = findArguments(*forward);
+  if (failed(asked))
     return signalPassFailure();
   bool isSaving = save == "statistics";
   if (!isSaving && save != "none") {
@@ -519,7 +639,7 @@ void NormDifferentiatePass::runOnOperation() {
     training = cast<func::FuncOp>(builder.clone(*backward, mapping));
     training.setName(forwardName);
   }
-  FunctionBackward reverse(backward, *indices);
+  FunctionBackward reverse(backward, *asked);
   if (failed(reverse.run(forward->getName(), isSaving)))
     return signalPassFailure();
   if (isSaving)

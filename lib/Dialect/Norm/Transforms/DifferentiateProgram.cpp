@@ -177,9 +177,11 @@ SmallVector<Value> BackwardProgram::emitGradients(TermBuilder &terms,
   for (const WantedGradient &gradient : wanted) {
     Value input = builder.getValue(forwardInputs[gradient.input]);
     Value value = terms.emit(rules.getCotangent(input));
-    if (value.getType() != gradient.elementType)
-      value = arith::TruncFOp::create(rewriter, forward.getLoc(),
-                                      gradient.elementType, value);
+    Type type = gradient.elementType;
+    if (value.getType().getIntOrFloatBitWidth() > type.getIntOrFloatBitWidth())
+      value = arith::TruncFOp::create(rewriter, forward.getLoc(), type, value);
+    else if (value.getType() != type)
+      value = arith::ExtFOp::create(rewriter, forward.getLoc(), type, value);
     values.push_back(value);
   }
   return values;

@@ -141,12 +141,14 @@ def NormDifferentiatePass : Pass<"norm-differentiate", "::mlir::ModuleOp"> {
 
         (inputs of the function that are needed, in order;
          what was saved, in order;
-         a cotangent of each result of floats that depends on `wrt`, in order)
+         a cotangent of each result of floats that depends on `wrt`, in order;
+         what is in the destination of each gradient of `accumulate`, in order)
         -> (a gradient of each argument of `wrt`, in order)
 
     A cotangent has the type of its result, a gradient that of its argument, but
-    f32 where that is a float of less than 16 bits; integers have none. All
-    between is computed in f32 (f64 where a tensor of the program is f64), and
+    f32 where that is a float of less than 16 bits, or what `gradient-type`
+    says; integers have none. A gradient of `accumulate` is the sum of what its
+    destination holds and the gradient, written in place. All between is computed in f32 (f64 where a tensor of the program is f64), and
     rounded once. The attribute `norm.backward` of the new function says what
     its arguments and results are. With `save=none` nothing is saved by the
     forward function: statistics are computed again from the inputs. With
@@ -196,7 +198,13 @@ def NormDifferentiatePass : Pass<"norm-differentiate", "::mlir::ModuleOp"> {
            "name of the new function; that of the function and _backward by "
            "default">,
     Option<"save", "save", "std::string", /*default=*/"\"none\"",
-           "none or statistics: what the forward function keeps for it">
+           "none or statistics: what the forward function keeps for it">,
+    ListOption<"gradientType", "gradient-type", "std::string",
+               "element type of all gradients, or N:TYPE of that of argument N; "
+               "that of the argument by default">,
+    ListOption<"accumulate", "accumulate", "unsigned",
+               "arguments whose gradients are added to what is in their "
+               "destinations">
   ];
 }
 
