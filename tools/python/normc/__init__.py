@@ -6,6 +6,8 @@
 """
 
 from ._normc import Device, NormError
+from ._derivative import (Derivative, DerivedFunction, DerivedValue,
+                          differentiate)
 from ._normc import version as _version
 from ._norms import Builder, Value
 from ._runtime import (Executable, Session, compile, device, devices, list_ops,
@@ -15,7 +17,7 @@ version: str = _version()
 __version__ = version
 
 __all__ = [
-    "Builder", "Device", "Executable", "NormError", "Session", "Value",
-    "compile", "device", "devices", "list_ops", "op", "stream_handle",
-    "version",
+    "Builder", "Derivative", "DerivedFunction", "DerivedValue", "Device",
+    "Executable", "NormError", "Session", "Value", "compile", "device",
+    "devices", "differentiate", "list_ops", "op", "stream_handle", "version",
 ]

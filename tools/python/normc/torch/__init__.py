@@ -1,16 +1,17 @@
 # Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Norms as ops of PyTorch, forward: see docs/Python.md."""
+"""Norms as ops of PyTorch: see docs/Python.md."""
 
 from ._fuse import compile_backend, fuse
-from ._ops import (add_rms_norm, add_rms_norm_, add_rms_norm_fp8,
-                   add_rms_norm_fp8_, group_norm, layer_norm, rms_norm,
-                   rms_norm_fp8, softmax)
+from ._functions import (add_rms_norm, add_rms_norm_, add_rms_norm_fp8,
+                         add_rms_norm_fp8_, group_norm, layer_norm, rms_norm,
+                         rms_norm_fp8, softmax)
 from ._patch import PatchReport, patch, unpatch
 from ._programs import session, use_session
 
 __all__ = [
     "PatchReport", "add_rms_norm", "add_rms_norm_", "add_rms_norm_fp8",
-    "add_rms_norm_fp8_", "compile_backend", "fuse", "group_norm", "layer_norm", "patch", "rms_norm",
-    "rms_norm_fp8", "session", "softmax", "unpatch", "use_session",
+    "add_rms_norm_fp8_", "compile_backend", "fuse", "group_norm", "layer_norm",
+    "patch", "rms_norm", "rms_norm_fp8", "session", "softmax", "unpatch",
+    "use_session",
 ]

@@ -1,6 +1,6 @@
 # Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The ops `torch.ops.normc.*`, and functions that call them."""
+"""The ops `torch.ops.normc.*`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from .._runtime import fail
-from ._programs import DTYPES, GroupNorm, RowNorm, Softmax, launch, launch_rows
+from ._programs import DTYPES, GroupNorm, RowNorm, Softmax, launch
 
 _FP8 = torch.float8_e4m3fn
 # Keeps the ops registered as long as this module is there.
@@ -370,18 +370,6 @@ def _group_norm_out(x, groups, weight, bias, eps, out):
         out.copy_(result)
 
 
-# What people call. Where nothing traces, wraps or transforms, the functions
-# launch without PyTorch's dispatcher, which takes longer than a small kernel.
-
-_ops = torch.ops.normc
-
-
-def _forward_only(op: str, *tensors: Optional[Tensor]) -> None:
-    if torch.is_grad_enabled() and any(
-            t is not None and t.requires_grad for t in tensors):
-        raise fail(f"{op} has no backward; call it under torch.no_grad()")
-
-
 _PLAIN = frozenset((Tensor, torch.nn.Parameter, type(None)))
 
 
@@ -395,160 +383,3 @@ def _is_eager(*tensors: Optional[Tensor]) -> bool:
     return not (c._len_torch_dispatch_stack() or c._len_torch_function_stack()
                 or c._are_functorch_transforms_active()
                 or c._get_tracing_state())
-
-
-def _key(kind: str, columns: int, x: Tensor, weight: Optional[Tensor],
-         bias: Optional[Tensor], eps: float, offset: float = 0.0,
-         residual: str = "", group: int = 0) -> tuple[Any, ...]:
-    return (kind, columns, x.dtype, weight if weight is None else weight.dtype,
-            bias if bias is None else bias.dtype, eps, offset, residual, group,
-            x.get_device())
-
-
-def rms_norm(x: Tensor, weight: Optional[Tensor] = None, eps: float = 1e-6, *,
-             offset: float = 0.0, out: Optional[Tensor] = None) -> Tensor:
-    """x / sqrt(mean(x^2) + eps) * (weight + offset) over the last axis, with
-    one rounding. `offset` is 1 in Gemma."""
-    _forward_only("rms_norm", x, weight)
-    if _is_eager(x, weight, out):
-        y = torch.empty_like(x) if out is None else out
-        if y.shape == x.shape and launch_rows(
-                _key("rms_norm", x.shape[-1], x, weight, None, eps, offset),
-                (x, y) if weight is None else (x, weight, y)):
-            return y
-    if out is None:
-        return _ops.rms_norm(x, weight, eps, offset)
-    _ops.rms_norm_out(x, weight, eps, offset, out)
-    return out
-
-
-def layer_norm(x: Tensor, weight: Optional[Tensor] = None,
-               bias: Optional[Tensor] = None, eps: float = 1e-5, *,
-               axes: int = 1, out: Optional[Tensor] = None) -> Tensor:
-    """LayerNorm over the last `axes` axes, with one rounding."""
-    _forward_only("layer_norm", x, weight, bias)
-    columns = x.shape[-1] if axes == 1 else math.prod(x.shape[-axes:])
-    if _is_eager(x, weight, bias, out):
-        y = torch.empty_like(x) if out is None else out
-        given = tuple(t for t in (x, weight, bias, y) if t is not None)
-        if y.shape == x.shape and launch_rows(
-                _key("layer_norm", columns, x, weight, bias, eps), given):
-            return y
-    if out is None:
-        return _ops.layer_norm(x, columns, weight, bias, eps)
-    _ops.layer_norm_out(x, columns, weight, bias, eps, out)
-    return out
-
-
-def add_rms_norm(x: Tensor, residual: Tensor, weight: Optional[Tensor] = None,
-                 eps: float = 1e-6, *, offset: float = 0.0,
-                 out: Optional[tuple[Tensor, Tensor]] = None,
-                 ) -> tuple[Tensor, Tensor]:
-    """The RMSNorm of x + residual, and that sum."""
-    _forward_only("add_rms_norm", x, residual, weight)
-    if _is_eager(x, residual, weight) and out is None:
-        y, total = torch.empty_like(x), torch.empty_like(x)
-        if residual.shape == x.shape and launch_rows(
-                _key("rms_norm", x.shape[-1], x, weight, None, eps, offset,
-                     "new"),
-                (x, residual, y, total) if weight is None else
-                (x, residual, weight, y, total)):
-            return y, total
-    if out is None:
-        return _ops.add_rms_norm(x, residual, weight, eps, offset)
-    _ops.add_rms_norm_out(x, residual, weight, eps, offset, *out)
-    return tuple(out)
-
-
-def add_rms_norm_(x: Tensor, residual: Tensor,
-                  weight: Optional[Tensor] = None, eps: float = 1e-6, *,
-                  offset: float = 0.0) -> Tensor:
-    """The RMSNorm of x + residual, which is written over residual."""
-    _forward_only("add_rms_norm_", x, residual, weight)
-    if _is_eager(x, residual, weight):
-        y = torch.empty_like(x)
-        if residual.shape == x.shape and launch_rows(
-                _key("rms_norm", x.shape[-1], x, weight, None, eps, offset,
-                     "in_place"),
-                (x, residual, y, residual) if weight is None else
-                (x, residual, weight, y, residual)):
-            return y
-    return _ops.add_rms_norm_(x, residual, weight, eps, offset)
-
-
-def rms_norm_fp8(x: Tensor, weight: Optional[Tensor] = None, eps: float = 1e-6,
-                 *, offset: float = 0.0, group: int = -1,
-                 ) -> tuple[Tensor, Tensor]:
-    """The RMSNorm as codes of float8_e4m3fn and f32 scales, one to a row or to
-    `group` columns: codes * scales is the norm."""
-    _forward_only("rms_norm_fp8", x, weight)
-    if _is_eager(x, weight):
-        codes, scales = _codes(x, group)
-        if launch_rows(
-                _key("rms_norm", x.shape[-1], x, weight, None, eps, offset, "",
-                     group),
-                (x, codes, scales) if weight is None else
-                (x, weight, codes, scales)):
-            return codes, scales
-    return _ops.rms_norm_fp8(x, weight, eps, offset, group)
-
-
-def add_rms_norm_fp8(x: Tensor, residual: Tensor,
-                     weight: Optional[Tensor] = None, eps: float = 1e-6, *,
-                     offset: float = 0.0, group: int = -1,
-                     ) -> tuple[Tensor, Tensor, Tensor]:
-    """Codes and scales of the RMSNorm of x + residual, and that sum."""
-    _forward_only("add_rms_norm_fp8", x, residual, weight)
-    return _ops.add_rms_norm_fp8(x, residual, weight, eps, offset, group)
-
-
-def add_rms_norm_fp8_(x: Tensor, residual: Tensor,
-                      weight: Optional[Tensor] = None, eps: float = 1e-6, *,
-                      offset: float = 0.0, group: int = -1,
-                      ) -> tuple[Tensor, Tensor]:
-    """Likewise, with the sum written over residual."""
-    _forward_only("add_rms_norm_fp8_", x, residual, weight)
-    if _is_eager(x, residual, weight):
-        codes, scales = _codes(x, group)
-        if residual.shape == x.shape and launch_rows(
-                _key("rms_norm", x.shape[-1], x, weight, None, eps, offset,
-                     "in_place", group),
-                (x, residual, codes, scales, residual) if weight is None else
-                (x, residual, weight, codes, scales, residual)):
-            return codes, scales
-    return _ops.add_rms_norm_fp8_(x, residual, weight, eps, offset, group)
-
-
-def softmax(x: Tensor, dim: int = -1, *,
-            out: Optional[Tensor] = None) -> Tensor:
-    """exp(x) / sum(exp(x)) along one axis, with one rounding."""
-    _forward_only("softmax", x)
-    if not -x.dim() <= dim < x.dim():
-        raise fail(f"dim of softmax expects {-x.dim()} to {x.dim() - 1} but "
-                   f"got {dim}")
-    dim = -1 if dim in (-1, x.dim() - 1) else dim % x.dim()
-    if dim == -1 and _is_eager(x, out):
-        y = torch.empty_like(x) if out is None else out
-        if y.shape == x.shape and launch_rows(
-                (x.shape[-1], x.dtype, True, x.get_device()), (x, y)):
-            return y
-    if out is None:
-        return _ops.softmax(x, dim)
-    _ops.softmax_out(x, dim, out)
-    return out
-
-
-def group_norm(x: Tensor, groups: int, weight: Optional[Tensor] = None,
-               bias: Optional[Tensor] = None, eps: float = 1e-5, *,
-               out: Optional[Tensor] = None) -> Tensor:
-    """GroupNorm of samples by channels by space; the channels may be last in
-    memory."""
-    _forward_only("group_norm", x, weight, bias)
-    if _is_eager(x, weight, bias, out):
-        y = _like(x) if out is None else out
-        _group_norm_out(x, groups, weight, bias, eps, y)
-        return y
-    if out is None:
-        return _ops.group_norm(x, groups, weight, bias, eps)
-    _ops.group_norm_out(x, groups, weight, bias, eps, out)
-    return out

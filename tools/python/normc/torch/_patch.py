@@ -12,7 +12,7 @@ from typing import Any, Callable, Optional
 import torch
 from torch import Tensor, nn
 
-from . import _ops
+from . import _functions
 from ._programs import DTYPES
 
 #: None where the module's own forward is to run.
@@ -37,60 +37,56 @@ class PatchReport:
 def _takes(x: Tensor, weight: Optional[Tensor],
            bias: Optional[Tensor] = None) -> bool:
     """Whether the ops do what PyTorch would: the same dtypes throughout, no
-    gradients, no autocast."""
+    autocast."""
     dtype = x.dtype
     if weight is None:
         if dtype not in DTYPES:
             return False
     elif weight.dtype != dtype or bias is not None and bias.dtype != dtype:
         return False
-    if torch.is_autocast_enabled("cuda" if x.is_cuda else "cpu"):
-        return False
-    return not (torch.is_grad_enabled() and (
-        x.requires_grad or weight is not None and weight.requires_grad or
-        bias is not None and bias.requires_grad))
+    return not torch.is_autocast_enabled("cuda" if x.is_cuda else "cpu")
 
 
 # How a module runs. What torch.compile sees must be constants: of numbers it
 # makes inputs where shapes are dynamic, but not of texts.
 
-def _layer_norm(module: nn.Module) -> Run:
+def _layer_norm(module: nn.Module, save: str) -> Run:
     axes, eps = len(module.normalized_shape), repr(float(module.eps))
 
     def run(module: nn.Module, x: Tensor) -> Optional[Tensor]:
         if (tuple(x.shape[-axes:]) != module.normalized_shape or
                 not _takes(x, module.weight, module.bias)):
             return None
-        return _ops.layer_norm(x, module.weight, module.bias, float(eps),
-                               axes=axes)
+        return _functions.layer_norm(x, module.weight, module.bias, float(eps),
+                                     axes=axes, save=save)
     return run
 
 
-def _rms_norm(module: nn.Module) -> Run:
+def _rms_norm(module: nn.Module, save: str) -> Run:
     eps = "" if module.eps is None else repr(float(module.eps))
 
     def run(module: nn.Module, x: Tensor) -> Optional[Tensor]:
         if (x.shape[-1:] != module.normalized_shape or
                 not _takes(x, module.weight)):
             return None
-        return _ops.rms_norm(x, module.weight, float(eps) if eps else
-                             torch.finfo(x.dtype).eps)
+        return _functions.rms_norm(x, module.weight, float(eps) if eps else
+                                   torch.finfo(x.dtype).eps, save=save)
     return run
 
 
-def _group_norm(module: nn.Module) -> Run:
+def _group_norm(module: nn.Module, save: str) -> Run:
     eps = repr(float(module.eps))
 
     def run(module: nn.Module, x: Tensor) -> Optional[Tensor]:
         if (x.dim() < 2 or x.shape[1] != module.num_channels or
                 not _takes(x, module.weight, module.bias)):
             return None
-        return _ops.group_norm(x, module.num_groups, module.weight,
-                               module.bias, float(eps))
+        return _functions.group_norm(x, module.num_groups, module.weight,
+                                     module.bias, float(eps), save=save)
     return run
 
 
-def _weighted(given: float, more: float) -> Run:
+def _weighted(given: float, more: float, save: str) -> Run:
     """An RMSNorm that isn't PyTorch's own class."""
     eps, offset = repr(given), repr(more)
 
@@ -98,8 +94,8 @@ def _weighted(given: float, more: float) -> Run:
         if (x.shape[-1] != module.weight.shape[0] or
                 not _takes(x, module.weight)):
             return None
-        return _ops.rms_norm(x, module.weight, float(eps),
-                             offset=float(offset))
+        return _functions.rms_norm(x, module.weight, float(eps),
+                                   offset=float(offset), save=save)
     return run
 
 
@@ -137,7 +133,7 @@ def _probe(module: nn.Module, eps: float) -> Optional[float]:
     return None
 
 
-def _plan(module: nn.Module) -> tuple[Optional[Run], str]:
+def _plan(module: nn.Module, save: str) -> tuple[Optional[Run], str]:
     """How to run the module, and what that is; or why not."""
     kind = type(module)
     for base, make, what in ((nn.LayerNorm, _layer_norm, "layer_norm"),
@@ -153,7 +149,7 @@ def _plan(module: nn.Module) -> tuple[Optional[Run], str]:
         weight = module.weight
         if weight is not None and weight.dtype not in DTYPES:
             return None, f"its weight is {weight.dtype}"
-        return make(module), what
+        return make(module, save), what
     if not kind.__name__.endswith(("RMSNorm", "RmsNorm", "T5LayerNorm")):
         return None, f"{kind.__name__} isn't a norm that normc.torch has"
     parameters = dict(module.named_parameters(recurse=False))
@@ -174,7 +170,7 @@ def _plan(module: nn.Module) -> tuple[Optional[Run], str]:
     offset = _probe(module, eps)
     if offset is None:
         return None, "its forward isn't x * rsqrt(mean(x^2) + eps) * weight"
-    return _weighted(eps, offset), "rms_norm" + (
+    return _weighted(eps, offset, save), "rms_norm" + (
         " with the weight + 1" if offset else "")
 
 
@@ -194,12 +190,13 @@ def _replacement(kind: type, run: Run) -> type:
                  "__module__": kind.__module__, "__doc__": kind.__doc__})
 
 
-def patch(model: nn.Module) -> PatchReport:
+def patch(model: nn.Module, *, save: str = "statistics") -> PatchReport:
     """Lets the norms of a model run as normc's ops: nn.LayerNorm, nn.RMSNorm,
     nn.GroupNorm, and modules named ...RMSNorm whose forward a trial shows to
-    be one. Parameters, names and hooks stay. A call with gradients, under
-    autocast, or with dtypes that differ runs the module's own forward. Returns
-    what was replaced, and what was left alone and why."""
+    be one. Parameters, names and hooks stay; gradients are normc's too. A call
+    under autocast, or with dtypes that differ, runs the module's own forward.
+    `save` is what is kept for gradients, as of `normc.torch.rms_norm`.
+    Returns what was replaced, and what was left alone and why."""
     report = PatchReport()
     for name, module in model.named_modules():
         kind = type(module)
@@ -210,7 +207,7 @@ def patch(model: nn.Module) -> PatchReport:
         if hasattr(kind, "_normc_own_class"):
             report.left[name] = "it was replaced before"
             continue
-        run, what = _plan(module)
+        run, what = _plan(module, save)
         if run is None:
             report.left[name] = what
             continue

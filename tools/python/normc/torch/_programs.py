@@ -6,11 +6,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, NamedTuple, Optional
+from typing import Any, Callable, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor
 
+from .._derivative import Derivative, differentiate
 from .._normc import NormError
 from .._norms import Builder
 from .._runtime import Session, fail
@@ -29,7 +30,8 @@ class RowNorm(NamedTuple):
     bias: Optional[torch.dtype]
     eps: float
     offset: float = 0.0
-    residual: str = ""  #: `new` or `in_place`: the sum is a result
+    #: `new` or `in_place`: the sum is a result; `through`: x is one itself
+    residual: str = ""
     group: int = 0  #: columns to a scale of fp8 codes, -1: all; 0: no codes
 
     def text(self) -> str:
@@ -37,7 +39,7 @@ class RowNorm(NamedTuple):
         shape = (None, self.columns)
         x = b.input("x", shape, self.dtype)
         results = 2 if self.group else 1
-        if self.residual:
+        if self.residual in ("new", "in_place"):
             x = x + b.input("residual", shape, self.dtype, in_place=results
                             if self.residual == "in_place" else None)
         weight, bias = (dtype and b.input(name, (self.columns,), dtype)
@@ -93,11 +95,54 @@ class GroupNorm(NamedTuple):
         return b.text
 
 
+Key = Union[RowNorm, Softmax, GroupNorm]
+
+
+@functools.lru_cache(maxsize=None)
+def derivative(key: Key, wrt: tuple[int, ...], saves: bool) -> Derivative:
+    """The backward of an op for some of its operands, by their numbers in the
+    program; with `saves` it reads what the forward of all of them keeps."""
+    return differentiate(key.text(), wrt=wrt,
+                         save="statistics" if saves else "none")
+
+
+class Training(NamedTuple):
+    """An op that keeps statistics for its backward: they are further results."""
+    of: Key
+    wrt: tuple[int, ...]
+
+    def text(self) -> str:
+        return derivative(self.of, self.wrt, True).text
+
+    @property
+    def entry(self) -> str:
+        return derivative(self.of, self.wrt, True).forward.entry
+
+
+class Backward(NamedTuple):
+    """The gradients of an op."""
+    of: Key
+    wrt: tuple[int, ...]
+    saves: bool
+
+    def text(self) -> str:
+        return derivative(*self).text
+
+    @property
+    def entry(self) -> str:
+        return derivative(*self).backward.entry
+
+    def takes(self) -> list[tuple[str, int]]:
+        """What the arguments are: `input`, `saved` or `cotangent`, and which."""
+        return [(value.role, value.number)
+                for value in derivative(*self).backward.arguments]
+
+
 class _Program:
     """A program on a device."""
 
-    def __init__(self, device: str, text: str):
-        executable = session(device).get(text)
+    def __init__(self, device: str, text: str, entry: Optional[str] = None):
+        executable = session(device).get(text, entry=entry)
         if executable is None:
             raise fail("the program is being compiled, and normc.torch has no "
                        "other way to run it", "pending")
@@ -165,21 +210,25 @@ def use_session(session: Session) -> None:
 def _find(key: Any, device: torch.device) -> _Program:
     program = _programs.get((key, device))
     if program is None:
-        program = _Program(_device_name(device), key.text())
+        program = _Program(_device_name(device), key.text(),
+                           getattr(key, "entry", None))
         _programs[key, device] = program
     return program
 
 
-def launch_rows(key: tuple[Any, ...], arguments: tuple[Tensor, ...]) -> bool:
-    """The short way for tensors of any rank: `key` has the fields of a
-    `RowNorm` and the number of the device. False where the long way is to be
-    taken, to copy what doesn't fit or to say what is wrong."""
+def _plain(fields: tuple[Any, ...]) -> Key:
+    return RowNorm(*fields) if len(fields) == 9 else Softmax(*fields)
+
+
+def launch_rows(key: tuple[Any, ...], arguments: tuple[Tensor, ...],
+                make: Callable[[tuple[Any, ...]], Any] = _plain) -> bool:
+    """The short way for tensors of any rank: `key` has the fields of a program,
+    from which `make` makes it, and the number of the device. False where the
+    long way is to be taken, to copy what doesn't fit or to say what is wrong."""
     try:
         program = _quick.get(key)
         if program is None:
-            fields = key[:-1]
-            program = _find(RowNorm(*fields) if len(fields) == 9 else
-                            Softmax(*fields), arguments[0].device)
+            program = _find(make(key[:-1]), arguments[0].device)
             _quick[key] = program
         if key[-1] < 0:
             return program.raw.launch_rows(arguments, 0)
