@@ -192,14 +192,44 @@ Value GPUAcross::emitHeld(HeldOp op, const Chunk &chunk) {
   return computeAgain(op, chunk, again);
 }
 
-Value GPUAcross::emitLoadRow(LoadRowOp op) {
-  Buffer &buffer = bufferOf(op.getSource());
-  return loadNeighbours(buffer, buffer.pointer, position,
-                        cast<VectorType>(op.getType()), Value());
+/// Whether nothing but elements of rows that are stored depends on a row's.
+static bool isOnlyStored(LoadRowOp op) {
+  SmallVector<Value> values = {op.getResult()};
+  while (!values.empty())
+    for (Operation *user : values.pop_back_val().getUsers()) {
+      if (isa<StoreRowOp>(user))
+        continue;
+      if (user->getBlock() != op->getBlock() || user->getNumRegions() != 0 ||
+          user->getNumResults() == 0)
+        return false;
+      llvm::append_range(values, user->getResults());
+    }
+  return true;
 }
 
-void GPUAcross::emitStoreRow(Value value, const Buffer &buffer) {
-  // One of the threads and CTAs that have the row.
+Value GPUAcross::emitLoadRow(LoadRowOp op) {
+  Buffer &buffer = bufferOf(op.getSource());
+  auto type = cast<VectorType>(op.getType());
+  auto load = [&] {
+    return loadNeighbours(buffer, buffer.pointer, position, type, Value());
+  };
+  // What another thread of the row may be writing is read by that thread alone.
+  if (!mayBeWritten(op.getSource()) || !isOnlyStored(op))
+    return load();
+  auto guarded =
+      scf::IfOp::create(b, loc, TypeRange{type}, storesRow(), true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(guarded.thenBlock());
+  Value loaded = load();
+  scf::YieldOp::create(b, loc, loaded);
+  b.setInsertionPointToStart(guarded.elseBlock());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  scf::YieldOp::create(b, loc, zero);
+  return guarded.getResult(0);
+}
+
+/// Whether this is the one of the threads and CTAs with a row that stores it.
+Value GPUAcross::storesRow() {
   auto isZero = [&](Value number) -> Value {
     Value zero = arith::ConstantOp::create(
         b, loc, b.getIntegerAttr(number.getType(), 0));
@@ -207,8 +237,11 @@ void GPUAcross::emitStoreRow(Value value, const Buffer &buffer) {
                                  zero);
   };
   Value condition = arith::AndIOp::create(b, loc, isValid, isZero(thread));
-  condition = arith::AndIOp::create(b, loc, condition, isZero(part));
-  auto guarded = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
+  return arith::AndIOp::create(b, loc, condition, isZero(part));
+}
+
+void GPUAcross::emitStoreRow(Value value, const Buffer &buffer) {
+  auto guarded = scf::IfOp::create(b, loc, storesRow(), /*withElse=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(guarded.thenBlock());
   // A row's inner columns all have its value.

@@ -58,6 +58,7 @@ protected:
 private:
   using States = SmallVector<ReduceState>;
 
+  Value storesRow();
   int64_t vectorSize() const { return plan.schedule.vector; }
   int64_t chunksPerCta() const {
     return plan.schedule.rowsPerCta / vectorSize();
