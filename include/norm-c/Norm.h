@@ -220,6 +220,10 @@ NORMC_API NormcStatus normcDeviceOpen(const NormcDeviceOptions *options,
 /** The target to compile for: `host`, `sm_90`. Lives as long as the device. */
 NORMC_API const char *normcDeviceGetTarget(const NormcDevice *device);
 
+/** What the option `device` takes: `NVIDIA H200`; where there is no product,
+ *  the device's name. Lives as long as the device. */
+NORMC_API const char *normcDeviceGetProduct(const NormcDevice *device);
+
 /** The product, for people. Lives as long as the device. */
 NORMC_API const char *normcDeviceGetDescription(const NormcDevice *device);
 

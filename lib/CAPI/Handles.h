@@ -48,6 +48,7 @@ struct NormcDevice {
   std::shared_ptr<norm::jit::SharedDevice> device;
   std::string target;
   std::string description;
+  std::string product;
 };
 
 struct NormcExecutable {

@@ -79,9 +79,11 @@ NormcStatus normcDeviceOpen(const NormcDeviceOptions *options,
       return withStatus(NORMC_INVALID_ARGUMENT, opened.takeError());
     std::string target = (*opened)->target();
     std::string description = (*opened)->description();
+    std::string product = (*opened)->product();
     *device =
         new NormcDevice{std::make_shared<jit::SharedDevice>(std::move(*opened)),
-                        std::move(target), std::move(description)};
+                        std::move(target), std::move(description),
+                        std::move(product)};
     return llvm::Error::success();
   });
 }
@@ -92,6 +94,10 @@ const char *normcDeviceGetTarget(const NormcDevice *device) {
 
 const char *normcDeviceGetDescription(const NormcDevice *device) {
   return device ? device->description.c_str() : nullptr;
+}
+
+const char *normcDeviceGetProduct(const NormcDevice *device) {
+  return device ? device->product.c_str() : nullptr;
 }
 
 void normcDeviceDestroy(NormcDevice *device) { delete device; }

@@ -116,6 +116,8 @@ TEST(CompileCAPITest, DiagnosticsAreMessagesAndCalls) {
 TEST(CompileCAPITest, OptionsAreChecked) {
   Options options = makeOptions({{"math", "hardware"},
                                  {"schedule", "threads=32"},
+                                 {"tuning", "none"},
+                                 {"device", "NVIDIA H200"},
                                  {"entry", "main"},
                                  {"ptx-version", "83"},
                                  {"driver-version", "12040"},
@@ -129,9 +131,13 @@ TEST(CompileCAPITest, OptionsAreChecked) {
                        normcOptionsSet(options.get(), "explain", "1", message));
   NORMC_EXPECT_FAILURE(
       NORMC_INVALID_ARGUMENT,
-      "expects an option of target, emulate, form, entry, schedule, "
-      "ptx-version, driver-version, math, explain but got 'speed'",
+      "expects an option of target, emulate, form, entry, schedule, tuning, "
+      "device, ptx-version, driver-version, math, explain but got 'speed'",
       normcOptionsSet(options.get(), "speed", "1", message));
+  NORMC_EXPECT_FAILURE(
+      NORMC_INVALID_ARGUMENT,
+      "/nowhere/t.json: cannot read: No such file or directory",
+      normcOptionsSet(options.get(), "tuning", "/nowhere/t.json", message));
   Result wrong = call([&](char **message) {
     return normcOptionsSet(options.get(), "target", "sm_1", message);
   });

@@ -113,7 +113,8 @@ def _options(**given: Any) -> list[tuple[str, str]]:
         if isinstance(value, bool):
             value = "yes" if value else None
         if value is not None:
-            options.append((name.replace("_", "-"), str(value)))
+            text = os.fspath(value) if name == "tuning" else str(value)
+            options.append((name.replace("_", "-"), text))
     return options
 
 
@@ -373,6 +374,7 @@ def compile(text: Source, *, target: Optional[str] = None,
             device: Union[str, Device, None] = None,
             entry: Optional[str] = None, schedule: Optional[str] = None,
             math: Optional[str] = None, form: Optional[str] = None,
+            tuning: Union[str, "os.PathLike[str]", None] = None,
             name: str = "program", explain: bool = False,
             ptx_version: Optional[int] = None,
             driver_version: Optional[int] = None) -> Executable:
@@ -382,6 +384,7 @@ def compile(text: Source, *, target: Optional[str] = None,
     without both it's for the device `auto`. `entry` is the function, if there
     are several; `schedule` overrides fields of the model's choice,
     `threads=256`; `math` is `exact` or `hardware`; `form` is `ptx` or `cubin`;
+    `tuning` is a file of schedules that were found by measuring, or `none`;
     `name` stands for the text in diagnostics. Raises a `NormError` with the
     diagnostics. The GIL is released meanwhile. Each call compiles; a `Session`
     keeps what it compiled."""
@@ -390,10 +393,12 @@ def compile(text: Source, *, target: Optional[str] = None,
         where = globals()["device"]("auto" if device is None else device)
         target = target or where.target
     emulate = where is not None and where.name.startswith("emulated")
+    product = where.product if where is not None else None
     artifact, remarks = compiler().compile(
         _bytes(text), name,
         _options(target=target, entry=entry, schedule=schedule, math=math,
-                 form=form, explain=explain, emulate=emulate,
+                 form=form, explain=explain, emulate=emulate, tuning=tuning,
+                 device=product,
                  ptx_version=ptx_version, driver_version=driver_version))
     loaded = artifact.load(where) if where is not None else None
     return Executable(loaded, artifact, where, remarks)
@@ -434,32 +439,36 @@ class Session:
 
     def get(self, text: Source, *, name: str = "program",
             entry: Optional[str] = None, schedule: Optional[str] = None,
-            math: Optional[str] = None) -> Optional[Executable]:
+            math: Optional[str] = None,
+            tuning: Union[str, "os.PathLike[str]", None] = None
+            ) -> Optional[Executable]:
         """The program, ready to be called; None while it is being compiled in
         the background. Parameters as of `normc.compile`."""
         data = _bytes(text)
         try:
             loaded = self._session.get(data, name, _options(
-                entry=entry, schedule=schedule, math=math))
+                entry=entry, schedule=schedule, math=math, tuning=tuning))
         except NormError as error:
             if error.status == "pending":
                 return None
             raise
         again = functools.partial(self._compile, data, name, entry=entry,
-                                  schedule=schedule, math=math)
+                                  schedule=schedule, math=math, tuning=tuning)
         return Executable(loaded, again, self.device)
 
     def _compile(self, data: bytes, name: str, **options: Any) -> Any:
         emulate = self.device.name.startswith("emulated")
         return compiler().compile(data, name, _options(
-            target=self.device.target, emulate=emulate, **options))[0]
+            target=self.device.target, device=self.device.product,
+            emulate=emulate, **options))[0]
 
     def prewarm(self, text: Source, *, name: str = "program",
                 entry: Optional[str] = None, schedule: Optional[str] = None,
-                math: Optional[str] = None) -> None:
+                math: Optional[str] = None,
+                tuning: Union[str, "os.PathLike[str]", None] = None) -> None:
         """Compiles the program now, whatever `on_miss` says."""
         self._session.prewarm(_bytes(text), name, _options(
-            entry=entry, schedule=schedule, math=math))
+            entry=entry, schedule=schedule, math=math, tuning=tuning))
 
     @property
     def compile_count(self) -> int:

@@ -18,6 +18,7 @@ public:
   PyDevice(const std::string &name, uint32_t hostThreads, uintptr_t context);
 
   std::string target() const { return normcDeviceGetTarget(handle.get()); }
+  std::string product() const { return normcDeviceGetProduct(handle.get()); }
   std::string description() const {
     return normcDeviceGetDescription(handle.get());
   }

@@ -211,6 +211,7 @@ NB_MODULE(_normc, module) {
            "threads"_a = 0, "context"_a = 0)
       .def_ro("name", &PyDevice::name)
       .def_prop_ro("target", &PyDevice::target)
+      .def_prop_ro("product", &PyDevice::product)
       .def_prop_ro("description", &PyDevice::description)
       .def_prop_ro("is_cuda",
                    [](const PyDevice &device) { return device.place.isCuda; })
