@@ -239,6 +239,7 @@ private:
                                           const Variant &variant);
   llvm::Expected<uint64_t> countResident(const Variant &variant,
                                          Function function);
+  uint64_t countClusters(const Variant &variant, Function function);
 
   std::string title;
   std::shared_ptr<DeviceContext> context;
@@ -382,7 +383,9 @@ llvm::Expected<CudaVariant> CudaDevice::loadVariant(const LoadedModule &module,
   if (variant.cluster > kPortableCluster)
     if (llvm::Error error = set(kNonPortableClusterSizeAllowed, 1))
       return error;
-  if (variant.split != 1)
+  if (variant.persistent)
+    loaded.residentCtas = countClusters(variant, loaded.function);
+  else if (variant.split != 1)
     if (llvm::Error error = countResident(variant, loaded.function)
                                 .moveInto(loaded.residentCtas))
       return error;
@@ -405,6 +408,31 @@ llvm::Expected<uint64_t> CudaDevice::countResident(const Variant &variant,
     return error;
   return uint64_t(std::max(perMultiprocessor, 0)) *
          uint64_t(std::max(props.multiprocessors, 0));
+}
+
+/// The CTAs of all clusters that the device holds at once; 0 where the driver
+/// can't tell.
+uint64_t CudaDevice::countClusters(const Variant &variant, Function function) {
+  const Driver &cu = context->driver();
+  if (!cu.occupancyOfClusters)
+    return 0;
+  LaunchAttribute attribute = {};
+  attribute.id = kLaunchClusterDimension;
+  attribute.value.clusterDim = {variant.cluster, 1, 1};
+  LaunchConfig config = {variant.cluster,
+                         1,
+                         1,
+                         variant.block,
+                         1,
+                         1,
+                         unsigned(variant.dynamicShared),
+                         nullptr,
+                         &attribute,
+                         1};
+  int clusters = 0;
+  if (cu.occupancyOfClusters(&clusters, function, &config) != kSuccess)
+    return 0;
+  return uint64_t(std::max(clusters, 0)) * variant.cluster;
 }
 
 llvm::Expected<std::unique_ptr<Executable>>

@@ -17,7 +17,8 @@ struct CudaVariant {
   Function function = nullptr;
   int registers = 0;
   int localBytes = 0;
-  /// CTAs that the device holds at once, where they share rows; else 0.
+  /// CTAs that the device holds at once, where they share rows or do one row
+  /// after the other; else 0.
   uint64_t residentCtas = 0;
 };
 

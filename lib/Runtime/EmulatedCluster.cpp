@@ -368,6 +368,14 @@ void Cluster::arrive(Thread &thread, uint64_t address, uint32_t site) {
   thread.cta->suspend(thread, State::AtArrival, site);
 }
 
+/// A warp without an mbarrier.
+static constexpr uint64_t kNoPlace = ~uint64_t(0);
+
+void Cluster::meetWarp(Thread &thread, uint32_t site) {
+  thread.place = kNoPlace;
+  thread.cta->suspend(thread, State::AtArrival, site);
+}
+
 /// Lets a warp arrive once all its lanes that haven't exited are there.
 void Cluster::tryArrive(Cta &cta, uint32_t index) {
   llvm::MutableArrayRef<Thread> lanes = cta.warp(index);
@@ -385,14 +393,17 @@ void Cluster::tryArrive(Cta &cta, uint32_t index) {
   }
   if (!first)
     return;
+  bool arrives = first->place != kNoPlace;
   for (Thread &lane : lanes)
     if (lane.state == State::AtArrival) {
       clockOf(lane) = all;
       // The arrival is the first lane's, whose time moves on with it.
-      if (&lane != first)
+      if (&lane != first || !arrives)
         tick(agentOf(lane));
       cta.makeReady(lane);
     }
+  if (!arrives)
+    return;
   if (Mbarrier *barrier = find(*first, first->address, cta.rank(), first->site))
     arriveOnce(*first, {cta.rank(), first->place}, *barrier);
 }
@@ -534,11 +545,10 @@ void Cluster::waitForCopies(Thread &thread, uint32_t pendingGroups, bool,
 void Cluster::finishCopies(Thread &thread) {
   const ThreadCopies &own = copies[agentOf(thread)];
   size_t committed = own.groups.empty() ? 0 : own.groups.size() - 1;
-  if (committed > thread.number) {
-    uint32_t time = own.groups[committed - thread.number - 1].time;
-    Clock &clock = clockOf(thread);
-    clock.set(own.agent, std::max(clock.at(own.agent), time));
-  }
+  Clock &clock = clockOf(thread);
+  // A group may be empty.
+  for (size_t i = 0; i + thread.number < committed; ++i)
+    clock.set(own.agent, std::max(clock.at(own.agent), own.groups[i].time));
 }
 
 /// Does what a copy was started for.

@@ -28,6 +28,7 @@ public:
 
   // What threads call by way of their CTA. Addresses are those of their code.
   void meet(Thread &thread, uint32_t site);
+  void meetWarp(Thread &thread, uint32_t site);
   void makeBarrier(Thread &thread, uint64_t barrier, uint32_t count,
                    uint32_t site);
   void expect(Thread &thread, uint64_t barrier, uint32_t bytes, uint32_t site);

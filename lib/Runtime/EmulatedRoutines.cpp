@@ -90,6 +90,9 @@ static void ofCluster(Thread *thread, uint32_t site, Ts... arguments) {
 static void meetCluster(Thread *thread, uint32_t site) {
   ofCluster<&Cluster::meet>(thread, site, site);
 }
+static void meetWarp(Thread *thread, uint32_t site) {
+  ofCluster<&Cluster::meetWarp>(thread, site, site);
+}
 static void makeMbarrier(Thread *thread, uint64_t barrier, uint32_t count,
                          uint32_t site) {
   ofCluster<&Cluster::makeBarrier>(thread, site, barrier, count, site);
@@ -151,6 +154,7 @@ llvm::ArrayRef<SupportRoutine> emulated::emulatedRoutines() {
       {"norm_emulated_copy_commit", reinterpret_cast<void *>(&commitCopies)},
       {"norm_emulated_copy_wait", reinterpret_cast<void *>(&waitForCopies)},
       {"norm_emulated_cluster_barrier", reinterpret_cast<void *>(&meetCluster)},
+      {"norm_emulated_warp_barrier", reinterpret_cast<void *>(&meetWarp)},
       {"norm_emulated_mbarrier_init", reinterpret_cast<void *>(&makeMbarrier)},
       {"norm_emulated_mbarrier_expect", reinterpret_cast<void *>(&expectBytes)},
       {"norm_emulated_mbarrier_arrive",

@@ -329,11 +329,14 @@ bool Planner::fits(const Variant &variant, KernelLaunch &launch) const {
                 : llvm::bit_floor(std::clamp<uint64_t>(most, 1, kernel.slices));
   }
   // Those that don't fit at once would begin when others are through.
-  if (resources.residentCtas && variant.persistent)
-    if (uint64_t most =
-            resources.residentCtas(launch.kernel, launch.variant) /
-            variant.cluster)
-      groups = std::min(groups, most);
+  if (variant.persistent) {
+    uint64_t most = mostCtas();
+    if (resources.residentCtas)
+      if (uint64_t resident =
+              resources.residentCtas(launch.kernel, launch.variant))
+        most = std::min(most, resident);
+    groups = std::min(groups, std::max<uint64_t>(1, most / variant.cluster));
+  }
   launch.split = split;
   launch.groups = groups * split;
   return launch.groups <= mostCtas() / variant.cluster;

@@ -21,7 +21,7 @@ static constexpr GPUTarget kGPUTargets[] = {
     {"sm_86", 80, 99 * KiB, 100 * KiB, 1536, 16, 6 * MiB},
     {"sm_87", 80, 163 * KiB, 164 * KiB, 1536, 16, 4 * MiB},
     {"sm_89", 81, 99 * KiB, 100 * KiB, 1536, 24, 96 * MiB},
-    {"sm_90", 80, 227 * KiB, 228 * KiB, 2048, 32, 60 * MiB},
+    {"sm_90", 81, 227 * KiB, 228 * KiB, 2048, 32, 60 * MiB},
     {"sm_100", 86, 227 * KiB, 228 * KiB, 2048, 32, 126 * MiB},
     {"sm_103", 88, 227 * KiB, 228 * KiB, 2048, 32, 126 * MiB},
     {"sm_120", 87, 99 * KiB, 100 * KiB, 1536, 24, 128 * MiB},

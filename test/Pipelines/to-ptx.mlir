@@ -12,7 +12,7 @@
 // CHECK: gpu.binary @kernels [#gpu.object<#nvvm.target<chip =
 // SM80: .version 8.0
 // SM80: .target sm_80
-// SM90: .version 8.0
+// SM90: .version 8.1
 // SM90: .target sm_90
 // SM100: .version 8.6
 // SM100: .target sm_100

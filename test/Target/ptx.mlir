@@ -9,8 +9,8 @@
 // RUN: norm-opt %s --norm-translate-to-ptx="target=sm_90 ptx-version=83" | FileCheck %s --check-prefix=NEWER
 // RUN: norm-opt %s --norm-translate-to-ptx=target=sm_100 | FileCheck %s --check-prefix=BLACKWELL
 
-// CHECK: gpu.binary @kernels [#gpu.object<#nvvm.target<chip = "sm_90", features = "+ptx80">, assembly =
-// CHECK: .version 8.0
+// CHECK: gpu.binary @kernels [#gpu.object<#nvvm.target<chip = "sm_90", features = "+ptx81">, assembly =
+// CHECK: .version 8.1
 // CHECK: .target sm_90
 // CHECK: .visible .entry scale(
 // CHECK: .maxntid 128, 1, 1

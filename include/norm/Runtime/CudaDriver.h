@@ -171,6 +171,8 @@ static_assert(sizeof(LaunchConfig) == 56);
   CALL(launchKernelEx, "cuLaunchKernelEx",                                     \
        (const LaunchConfig *config, Function function, void **params,          \
         void **extra))                                                         \
+  CALL(occupancyOfClusters, "cuOccupancyMaxActiveClusters",                    \
+       (int *clusters, Function function, const LaunchConfig *config))         \
   CALL(deviceGetPCIBusId, "cuDeviceGetPCIBusId",                               \
        (char *text, int bytes, DeviceId device))                               \
   CALL(streamIsCapturing, "cuStreamIsCapturing",                               \

@@ -28,8 +28,8 @@ namespace norm {
 struct GPUTarget {
   llvm::StringLiteral name; ///< `sm_90`
   /// The PTX version that code is written in unless another is asked for: the
-  /// first one that knows the architecture and all its conversions, but 8.0 at
-  /// least. 80 is PTX 8.0.
+  /// first one that knows the architecture, all its conversions and what
+  /// clusters send words by, but 8.0 at least. 80 is PTX 8.0.
   unsigned ptxVersion;
   unsigned sharedPerCta; ///< bytes of shared memory that a CTA may ask for
   unsigned sharedPerSm;  ///< bytes of shared memory of an SM

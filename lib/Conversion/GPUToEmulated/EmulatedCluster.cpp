@@ -23,6 +23,7 @@ LogicalResult FunctionEmulator::rewriteCluster(Operation *op) {
       .Case([&](ClusterBarrierOp) {
         call("cluster_barrier", {thread, site()}, {});
       })
+      .Case([&](WarpBarrierOp) { call("warp_barrier", {thread, site()}, {}); })
       .Case([&](MbarrierInitOp init) {
         call("mbarrier_init",
              {thread, init.getBarrier(), i32(init.getCount()), site()}, {});

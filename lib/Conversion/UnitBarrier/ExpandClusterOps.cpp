@@ -84,6 +84,7 @@ bool Expansion::run() {
              "barrier.cluster.arrive.release;\n\t"
              "barrier.cluster.wait.acquire;");
       })
+      .Case([&](WarpBarrierOp) { emit("bar.warp.sync 0xffffffff;"); })
       .Case([&](MbarrierInitOp init) {
         emit("mbarrier.init.shared::cta.b64 [$0], " + Twine(init.getCount()) +
                  ";",

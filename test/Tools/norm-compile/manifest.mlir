@@ -54,8 +54,8 @@
 // CHECK: "alignment": 16,
 // CHECK: "symbol": "main_0"
 // CHECK: "symbol": "main_0_unaligned"
-// CHECK: "min_driver": 12000,
-// CHECK: "ptx": "8.0",
+// CHECK: "min_driver": 12010,
+// CHECK: "ptx": "8.1",
 // CHECK-NEXT: "target": "sm_90",
 
 // HOST: "requires": [],

@@ -49,11 +49,11 @@ TEST(Compiler, MakesPtx) {
   ASSERT_TRUE(bool(artifact)) << llvm::toString(artifact.takeError());
   llvm::StringRef code = artifact->code;
   EXPECT_TRUE(code.contains(".target sm_90"));
-  EXPECT_TRUE(code.contains(".version 8.0"));
+  EXPECT_TRUE(code.contains(".version 8.1"));
   for (const Variant &variant : artifact->manifest.kernels.at(0).variants)
     EXPECT_TRUE(code.contains(".entry " + variant.symbol + "("));
   EXPECT_FALSE(bool(verifyManifest(artifact->manifest)));
-  EXPECT_EQ(artifact->manifest.minDriver, 12000u);
+  EXPECT_EQ(artifact->manifest.minDriver, 12010u);
 }
 
 TEST(Compiler, MakesObjects) {

@@ -26,6 +26,14 @@ def NormTile_ClusterBarrierOp : NormTile_Op<"cluster_barrier", []> {
   let assemblyFormat = "attr-dict";
 }
 
+def NormTile_WarpBarrierOp : NormTile_Op<"warp_barrier", []> {
+  let summary = "the lanes of a warp meet";
+  let description = [{
+    All lanes call it. What any of them did before is seen by all afterwards.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
 def NormTile_MbarrierInitOp : NormTile_Op<"mbarrier_init", []> {
   let summary = "make an mbarrier";
   let description = [{
