@@ -192,40 +192,12 @@ Value GPUAcross::emitHeld(HeldOp op, const Chunk &chunk) {
   return computeAgain(op, chunk, again);
 }
 
-/// Whether nothing but elements of rows that are stored depends on a row's.
-static bool isOnlyStored(LoadRowOp op) {
-  SmallVector<Value> values = {op.getResult()};
-  while (!values.empty())
-    for (Operation *user : values.pop_back_val().getUsers()) {
-      if (isa<StoreRowOp>(user))
-        continue;
-      if (user->getBlock() != op->getBlock() || user->getNumRegions() != 0 ||
-          user->getNumResults() == 0)
-        return false;
-      llvm::append_range(values, user->getResults());
-    }
-  return true;
-}
-
 Value GPUAcross::emitLoadRow(LoadRowOp op) {
-  Buffer &buffer = bufferOf(op.getSource());
-  auto type = cast<VectorType>(op.getType());
-  auto load = [&] {
-    return loadNeighbours(buffer, buffer.pointer, position, type, Value());
-  };
-  // What another thread of the row may be writing is read by that thread alone.
-  if (!mayBeWritten(op.getSource()) || !isOnlyStored(op))
-    return load();
-  auto guarded =
-      scf::IfOp::create(b, loc, TypeRange{type}, storesRow(), true, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(guarded.thenBlock());
-  Value loaded = load();
-  scf::YieldOp::create(b, loc, loaded);
-  b.setInsertionPointToStart(guarded.elseBlock());
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  scf::YieldOp::create(b, loc, zero);
-  return guarded.getResult(0);
+  return loadRow(op, [&] {
+    Buffer &buffer = bufferOf(op.getSource());
+    return loadNeighbours(buffer, buffer.pointer, position,
+                          cast<VectorType>(op.getType()), Value());
+  });
 }
 
 /// Whether this is the one of the threads and CTAs with a row that stores it.

@@ -49,6 +49,7 @@ protected:
   Value emitHeld(norm_tile::HeldOp op, const Chunk &chunk) override;
   Value emitLoadRow(norm_tile::LoadRowOp op) override;
   void emitStoreRow(Value value, const Buffer &buffer) override;
+  Value storesRow() override;
   void startExchange(norm_tile::ExchangeStartOp) override {}
   SmallVector<ReduceState>
   finishExchange(norm_tile::ExchangeStartOp op) override;
@@ -58,7 +59,6 @@ protected:
 private:
   using States = SmallVector<ReduceState>;
 
-  Value storesRow();
   int64_t vectorSize() const { return plan.schedule.vector; }
   int64_t chunksPerCta() const {
     return plan.schedule.rowsPerCta / vectorSize();

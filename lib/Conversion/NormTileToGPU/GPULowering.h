@@ -59,7 +59,13 @@ protected:
   void emitHold(norm_tile::HoldOp op, Value value,
                 const Chunk &chunk) override;
   Value emitHeld(norm_tile::HeldOp op, const Chunk &chunk) override;
+  Value emitLoadRow(norm_tile::LoadRowOp op) override;
   void emitStoreRow(Value value, const Buffer &buffer) override;
+  /// Whether this thread is the one that stores elements of its row.
+  virtual Value storesRow();
+  /// The element that `load` loads; by the thread that stores where what is
+  /// there is overwritten, and nobody else needs it.
+  Value loadRow(norm_tile::LoadRowOp op, llvm::function_ref<Value()> load);
   ReduceState acrossThreads(ReduceState state, int64_t count,
                             ReduceEmitter &emitter) override;
   void startExchange(norm_tile::ExchangeStartOp op) override;

@@ -532,12 +532,50 @@ void GPULowering::emitStore(StoreOp op, Value value, const Chunk &chunk) {
   storeElements(value, pointer, chunk);
 }
 
-void GPULowering::emitStoreRow(Value value, const Buffer &buffer) {
+/// Whether nothing but elements of rows that are stored depends on a row's.
+static bool isOnlyStored(LoadRowOp op) {
+  SmallVector<Value> values = {op.getResult()};
+  while (!values.empty())
+    for (Operation *user : values.pop_back_val().getUsers()) {
+      if (isa<StoreRowOp>(user))
+        continue;
+      if (user->getBlock() != op->getBlock() || user->getNumRegions() != 0 ||
+          user->getNumResults() == 0)
+        return false;
+      llvm::append_range(values, user->getResults());
+    }
+  return true;
+}
+
+Value GPULowering::loadRow(LoadRowOp op, llvm::function_ref<Value()> load) {
+  if (!mayBeWritten(op.getSource()) || !isOnlyStored(op))
+    return load();
+  Type type = op.getType();
+  auto guarded =
+      scf::IfOp::create(b, loc, TypeRange{type}, storesRow(), true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(guarded.thenBlock());
+  Value loaded = load();
+  scf::YieldOp::create(b, loc, loaded);
+  b.setInsertionPointToStart(guarded.elseBlock());
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+  scf::YieldOp::create(b, loc, zero);
+  return guarded.getResult(0);
+}
+
+Value GPULowering::emitLoadRow(LoadRowOp op) {
+  return loadRow(op, [&] { return KernelLowering::emitLoadRow(op); });
+}
+
+Value GPULowering::storesRow() {
   Value isFirst =
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, thread, index(0));
-  if (isRow)
-    isFirst = arith::AndIOp::create(b, loc, isFirst, isRow);
-  auto condition = scf::IfOp::create(b, loc, isFirst, /*withElse=*/false);
+  return isRow ? arith::AndIOp::create(b, loc, isFirst, isRow).getResult()
+               : isFirst;
+}
+
+void GPULowering::emitStoreRow(Value value, const Buffer &buffer) {
+  auto condition = scf::IfOp::create(b, loc, storesRow(), /*withElse=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(condition.thenBlock());
   LLVM::StoreOp::create(b, loc, value, basePointer(buffer, rowDims),
