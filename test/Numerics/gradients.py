@@ -6,9 +6,10 @@ the emulated device, there with the host's bits. That the derived function is th
 gradient is tested by differences, in test/unit/Gradients.
 
   gradients.py NORM_OPT NORM_RUN [--share=6] [--only=NAME] [--device=host]...
-      [--save=statistics]
+      [--save=statistics] [--accumulate]
 
---share=N runs one in N programs. Prints a line for each failure and a count; exits 1
+--share=N runs one in N programs. With --accumulate the gradients are of f32, and added
+to what their destinations hold. Prints a line for each failure and a count; exits 1
 if there is any.
 """
 
@@ -79,13 +80,24 @@ def arguments(text, derived):
     return options
 
 
+def derive_text(path, args):
+    """The derived functions."""
+    options = [f"save={args.save}"]
+    while True:
+        derive = subprocess.run(
+            [args.norm_opt, f"--norm-differentiate={' '.join(options)}", path],
+            capture_output=True, text=True)
+        if derive.returncode or not args.accumulate or len(options) > 1:
+            return derive
+        wanted = re.findall(r'"gradient (\d+)"', derive.stdout)
+        options += ["gradient-type=f32", f"accumulate={','.join(wanted)}"]
+
+
 def run(path, args):
     """What is wrong with a program."""
     text = path.read_text()
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as out:
-        derive = subprocess.run([args.norm_opt,
-                                 f"--norm-differentiate=save={args.save}", path],
-                                capture_output=True, text=True)
+        derive = derive_text(path, args)
         if derive.returncode:
             return [f"norm-differentiate: {derive.stderr.strip()[:300]}"]
         out.write(derive.stdout)
@@ -112,6 +124,7 @@ def main():
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--only")
     parser.add_argument("--save", default="none")
+    parser.add_argument("--accumulate", action="store_true")
     parser.add_argument("--device", action="append")
     args = parser.parse_args()
     args.device = args.device or ["host", "emulated"]

@@ -3,7 +3,15 @@
 // RUN: not norm-opt %s --split-input-file --norm-differentiate=wrt=7 2>&1 | FileCheck %s --check-prefix=RANGE
 // RUN: not norm-opt %s --split-input-file --norm-differentiate=wrt=0,0 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: not norm-opt %s --split-input-file --norm-differentiate=save=all 2>&1 | FileCheck %s --check-prefix=SAVE
+// RUN: not norm-opt %s --split-input-file --norm-differentiate=accumulate=2 2>&1 | FileCheck %s --check-prefix=ADD
+// RUN: not norm-opt %s --split-input-file --norm-differentiate=gradient-type=f8 2>&1 | FileCheck %s --check-prefix=TYPE
+// RUN: not norm-opt %s --split-input-file --norm-differentiate=gradient-type=3:f32 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: not norm-opt %s --split-input-file --norm-differentiate=gradient-type=x:f32 2>&1 | FileCheck %s --check-prefix=NUMBER
 
+// ADD: error: 'func.func' op expects an argument of which a gradient is wanted in option 'accumulate' but got 2
+// TYPE: error: 'func.func' op expects f64, f32, f16 or bf16 in option 'gradient-type' but got 'f8'
+// OTHER: error: 'func.func' op expects an argument of which a gradient is wanted in option 'gradient-type' but got 3
+// NUMBER: error: 'func.func' op expects a type, or an argument's number, a colon and a type, in option 'gradient-type' but got 'x:f32'
 // NAME: error: expects a function 'g' with a body but got none
 // RANGE: error: 'func.func' op expects one of 1 arguments in option 'wrt' but got 7
 // TWICE: error: 'func.func' op expects distinct arguments in option 'wrt' but got 0 twice

@@ -9,6 +9,48 @@
 // RUN: norm-opt %s --norm-differentiate=function=twice | FileCheck %s --check-prefix=TWICE
 // RUN: norm-opt %s --norm-differentiate='function=unused wrt=1' | FileCheck %s --check-prefix=ZERO
 // RUN: norm-opt %s --norm-differentiate='function=rms_norm save=statistics' | FileCheck %s --check-prefix=SAVE
+// RUN: norm-opt %s --norm-differentiate='function=rms_norm gradient-type=1:f32' | FileCheck %s --check-prefix=WIDE
+// RUN: norm-opt %s --norm-differentiate='function=rms_norm gradient-type=f16' | FileCheck %s --check-prefix=ALL
+// RUN: norm-opt %s --norm-differentiate='function=rms_norm accumulate=0,1 gradient-type=1:f32' | FileCheck %s --check-prefix=ADD
+// RUN: norm-opt %s --norm-differentiate='function=rms_norm accumulate=1' --norm-fuse | FileCheck %s --check-prefix=ADDED
+// RUN: norm-opt %s --norm-differentiate='function=unused wrt=1 accumulate=1' | FileCheck %s --check-prefix=HELD
+
+// A gradient in another type is rounded to that, once.
+// WIDE-LABEL: func.func @rms_norm_backward(
+// WIDE-SAME: -> (tensor<?x64xbf16>, tensor<64xf32>)
+// WIDE: %[[S:.*]] = norm.reduce add %{{.*}} over [row] : f32
+// WIDE-NEXT: norm.yield %[[S]] : f32
+// ALL-LABEL: func.func @rms_norm_backward(
+// ALL-SAME: -> (tensor<?x64xf16>, tensor<64xf16>)
+
+// What is there comes last, and is added before the rounding.
+// ADD-LABEL: func.func @rms_norm_backward(
+// ADD-SAME: %{{.*}}: tensor<?x64xbf16>, %{{.*}}: tensor<64xbf16>, %{{.*}}: tensor<?x64xbf16>, %[[PX:.*]]: tensor<?x64xbf16> {norm.in_place = 0 : i64}, %[[PW:.*]]: tensor<64xf32> {norm.in_place = 1 : i64}) -> (tensor<?x64xbf16>, tensor<64xf32>)
+// ADD-SAME: ["input 0", "input 1", "cotangent 0", "previous 0", "previous 1"]
+// ADD: ins(%[[A:.*]] = %{{.*}} : tensor<?x64xf32>, %[[B:.*]] = %[[PX]][row, col] : tensor<?x64xbf16>)
+// ADD: %[[W:.*]] = arith.extf %[[B]] : bf16 to f32
+// ADD-NEXT: %[[T:.*]] = arith.addf %[[A]], %[[W]] : f32
+// ADD-NEXT: arith.truncf %[[T]] : f32 to bf16
+// ADD: norm.generic (col)
+// ADD-NEXT: ins(%{{.*}} = %{{.*}} : tensor<64xf32>, %{{.*}} = %[[PW]][col] : tensor<64xf32>)
+// ADD-NEXT: outs({{.*}} : tensor<64xf32>)
+// ADD-NEXT: %[[U:.*]] = arith.addf
+// ADD-NEXT: norm.yield %[[U]] : f32
+
+// The sum over rows does it.
+// ADDED-LABEL: func.func @rms_norm_backward(
+// ADDED-NOT: norm.generic (col)
+// ADDED: %[[S:.*]] = norm.reduce add %{{.*}} over [{{row|worker}}] : f32
+// ADDED-NEXT: %[[P:.*]] = arith.extf %{{.*}} : bf16 to f32
+// ADDED-NEXT: %[[T:.*]] = arith.addf %[[S]], %[[P]] : f32
+// ADDED-NEXT: arith.truncf %[[T]] : f32 to bf16
+// ADDED-NOT: norm.generic (col)
+
+// HELD-LABEL: func.func @unused_backward(
+// HELD-SAME: %[[P:.*]]: tensor<{{.*}}> {norm.in_place = 0 : i64})
+// HELD: norm.generic
+// HELD: ins(%[[V:.*]] = %[[P]]
+// HELD: norm.yield %[[V]]
 
 // Statistics are computed once, and read by the program that sums over rows.
 // RMS-LABEL: func.func @rms_norm_backward(
