@@ -11,7 +11,7 @@
 // RUN: not norm-opt %s --norm-schedule="target=host schedule=residency=registers" 2>&1 | FileCheck %s --check-prefix=HOST
 
 // TARGET: error: unknown target 'sm_999', expects host or one of sm_80, {{.*}}sm_121
-// FIELD: error: expects a field of the schedule (threads, rows_per_cta, residency, prefetch, vector, max_registers, split, pdl) but got 'warps'
+// FIELD: error: expects a field of the schedule (threads, rows_per_cta, residency, prefetch, vector, max_registers, split, pdl, stages, cluster) but got 'warps'
 // THREADS: error: expects 'threads' to be a power of two from 1 to 1024 but got 48
 // HOST: error: expects 'residency' to be stream on the host but got registers
 func.func @negate(%x: memref<?x16xf32>) {
