@@ -48,6 +48,48 @@ class Host(unittest.TestCase):
         self.assertIn(text, str(caught.exception))
         self.assertEqual(caught.exception.status, status)
 
+    def test_differentiate(self):
+        d = normc.differentiate(LAYER_NORM, save="statistics")
+        self.assertEqual([a[:2] for a in d.backward.arguments],
+                         [("input", 0), ("input", 1), ("saved", 0),
+                          ("saved", 1), ("cotangent", 0)])
+        self.assertEqual(d.forward.results[1].type, "tensor<?xf32>")
+        forward = normc.compile(d, entry=d.forward.entry, device="host")
+        backward = normc.compile(d, entry=d.backward.entry, device="host")
+        x, g, b = self.normal(9, 384), self.normal(384), self.normal(384)
+        dy = self.normal(9, 384)
+        y, mean, rstd = forward(x, g, b)
+        np.testing.assert_allclose(y, layer_norm(x, g, b), atol=2e-6)
+        dx, dg, db = backward(x, g, mean, rstd, dy)
+        wide = x.astype(np.float64)
+        centred = (wide - wide.mean(-1, keepdims=True)) * rstd[:, None]
+        t = dy.astype(np.float64) * g
+        want = rstd[:, None] * (
+            t - t.mean(-1, keepdims=True)
+            - centred * (t * centred).mean(-1, keepdims=True))
+        np.testing.assert_allclose(dx, want, atol=2e-5)
+        np.testing.assert_allclose(dg, (dy * centred).sum(0), atol=2e-5)
+        np.testing.assert_allclose(db, dy.sum(0, dtype=np.float64), atol=2e-5)
+
+        # Added to what is there, with one rounding.
+        added = normc.differentiate(LAYER_NORM, wrt=(0, 1, 2),
+                                    gradient_type={2: "f64"},
+                                    accumulate=(0, 2))
+        run = normc.compile(added, entry=added.backward.entry, device="host")
+        before = self.normal(9, 384), np.full(384, 1e6 + 1e-7)
+        got = [a.copy() for a in before]
+        results = run(x, g, dy, *got)
+        self.assertIs(results[0], got[0])
+        np.testing.assert_allclose(got[0], before[0] + dx, atol=1e-6)
+        np.testing.assert_allclose(results[1], dg, atol=2e-5)
+        np.testing.assert_allclose(got[1] - before[1], db, atol=2e-5)
+        self.refuses("expects one of 3 arguments in option 'wrt' but got 5",
+                     "invalid program", normc.differentiate, LAYER_NORM,
+                     wrt=[5])
+        self.refuses("option 'save' expects none or statistics",
+                     "invalid argument", normc.differentiate, LAYER_NORM,
+                     save="some")
+
     def test_layer_norm(self):
         run = normc.compile(LAYER_NORM, device="host")
         g, b = self.normal(384), self.normal(384)

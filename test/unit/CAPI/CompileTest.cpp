@@ -82,6 +82,47 @@ TEST(CompileCAPITest, KeptArtifactsAreLoaded) {
   normcFree(text);
 }
 
+TEST(CompileCAPITest, Differentiates) {
+  Compiler compiler = makeCompiler();
+  std::string text = build("rms_norm", "columns=64,dtype=f32");
+  char *derived = nullptr, *description = nullptr;
+  NORMC_EXPECT_SUCCESS(normcDifferentiate(
+      compiler.get(), text.data(), text.size(), nullptr,
+      "wrt=0,1 save=statistics gradient-type=1:f64 accumulate=1", &derived,
+      &description, message));
+  ASSERT_TRUE(derived && description);
+  std::string tells = description;
+  for (const char *part :
+       {"\"backward\":{", "\"entry\":\"rms_norm_backward\"",
+        "{\"name\":\"input 0\",\"type\":\"tensor<?x64xf32>\"}",
+        "{\"name\":\"saved 0\",\"type\":\"tensor<?xf32>\"}",
+        "{\"name\":\"cotangent 0\",\"type\":\"tensor<?x64xf32>\"}",
+        "{\"name\":\"previous 1\",\"type\":\"tensor<64xf64>\"}",
+        "{\"name\":\"gradient 1\",\"type\":\"tensor<64xf64>\"}",
+        "\"forward\":{", "\"entry\":\"rms_norm_forward\""})
+    EXPECT_NE(tells.find(part), std::string::npos) << part << " in " << tells;
+  Options options = makeOptions({{"entry", "rms_norm_backward"}});
+  Artifact artifact = compile(compiler.get(), derived, options.get());
+  EXPECT_NE(manifestOf(artifact).find("\"name\": \"d_weight\""),
+            std::string::npos);
+  normcFree(derived);
+  normcFree(description);
+
+  NORMC_EXPECT_FAILURE(
+      NORMC_INVALID_ARGUMENT,
+      "option 'wrt' expects numbers of arguments, as in 0,1, but got 'x'",
+      normcDifferentiate(compiler.get(), text.data(), text.size(), nullptr,
+                         "wrt=x", &derived, &description, message));
+  EXPECT_FALSE(derived || description);
+  Result result = call([&](char **message) {
+    return normcDifferentiate(compiler.get(), kWrong, std::strlen(kWrong),
+                              "w.mlir", nullptr, &derived, &description,
+                              message);
+  });
+  EXPECT_EQ(result.status, NORMC_INVALID_PROGRAM);
+  EXPECT_EQ(result.text.find("w.mlir:2:"), 0u) << result.text;
+}
+
 TEST(CompileCAPITest, DiagnosticsAreMessagesAndCalls) {
   struct Seen {
     std::vector<std::string> errors, remarks;
