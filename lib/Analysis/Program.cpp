@@ -94,11 +94,15 @@ static uint64_t dimsWithoutOutput(GenericOp op) {
   return missing;
 }
 
-uint64_t mlir::norm::getReducedDims(GenericOp op, ReduceOp reduce) {
+static uint64_t getDims(GenericOp op, ArrayAttr names) {
   uint64_t dims = 0;
-  for (StringRef name : reduce.getDims().getAsValueRange<StringAttr>())
+  for (StringRef name : names.getAsValueRange<StringAttr>())
     dims |= uint64_t(1) << *op.getDimNumber(name);
   return dims;
+}
+
+uint64_t mlir::norm::getReducedDims(GenericOp op, ReduceOp reduce) {
+  return getDims(op, reduce.getDims());
 }
 
 bool mlir::norm::dependsOnOrder(ReduceOp reduce) {
@@ -145,6 +149,12 @@ static FailureOr<uint64_t> findColumnDims(GenericOp op,
   uint64_t mask = 0;
   for (auto reduce : op.getBody().getOps<ReduceOp>())
     mask |= getReducedDims(op, reduce);
+  // All but those that are summed over.
+  if (uint64_t workers = op.getWorkerDims(); workers && mask == 0) {
+    mask = ((uint64_t(1) << op.getNumDims()) - 1) & ~workers;
+    for (auto sum : op.getBody().getOps<AccumulateOp>())
+      mask &= ~getDims(op, sum.getDims());
+  }
   for (auto reduce : op.getBody().getOps<ReduceOp>()) {
     uint64_t dims = getReducedDims(op, reduce);
     if (dims == mask ||
@@ -235,9 +245,9 @@ static LogicalResult checkBody(const Program &program) {
 }
 
 void Program::setAccesses() {
-  uint64_t rowMask = 0;
+  uint64_t rowMask = 0, workers = op.getWorkerDims();
   for (unsigned dim = 0; dim < op.getNumDims(); ++dim)
-    if (!(walkedMask >> dim & 1))
+    if (!((walkedMask | workers) >> dim & 1))
       rowMask |= uint64_t(1) << dim;
   for (OpOperand &operand : op->getOpOperands()) {
     uint64_t dims = 0;
@@ -272,11 +282,17 @@ void Program::widenGroups() {
 /// is written can differ.
 LogicalResult Program::checkOutputs() const {
   GenericOp generic = op;
+  uint64_t workers = generic.getWorkerDims();
   for (auto [i, output] : llvm::enumerate(generic.getOutputs())) {
     unsigned number = generic.getInputs().size() + i;
     SmallVector<unsigned> has = walkedBy(generic, generic.getMap(number));
     bool isWalked = accesses[number] != Access::Row;
     bool isOfGroups = isWalked && !order.isAcross() && groupOfOperand(number);
+    if (generic.getBlock()
+            ->getTerminator()
+            ->getOperand(i)
+            .getDefiningOp<AccumulateOp>())
+      continue;
     if (!isWalked &&
         variesOnColumns(generic.getBlock()->getTerminator()->getOperand(i)))
       return generic.emitOpError()
@@ -284,7 +300,8 @@ LogicalResult Program::checkOutputs() const {
              << " of a kernel, which has no column dim, not to come from a "
                 "reduction over groups of columns";
     for (unsigned dim = 0; dim < generic.getNumDims(); ++dim) {
-      if (isOne(generic, dim) || llvm::is_contained(has, dim))
+      if (isOne(generic, dim) || llvm::is_contained(has, dim) ||
+          (workers >> dim & 1))
         continue;
       if (isColumnDim(dim) && isOfGroups)
         continue;
@@ -298,6 +315,54 @@ LogicalResult Program::checkOutputs() const {
                << " of a kernel to have all column dims or none, but '"
                << generic.getDimName(dim) << "' is missing";
     }
+  }
+  return success();
+}
+
+/// Sums over rows are over all of them, of static columns along memory, and
+/// have a buffer with workers first.
+LogicalResult Program::checkSums() {
+  GenericOp generic = op;
+  uint64_t dims = generic.getWorkerDims();
+  if (dims == 0)
+    return success();
+  auto sums = generic.getBody().getOps<AccumulateOp>();
+  AccumulateOp first = *sums.begin();
+  unsigned worker = *generic.getDimNumber(first.getWorker());
+  workers = generic.getExtents()[worker];
+  strands = first.getStrands();
+  uint64_t rows = ~(columnMask | dims) &
+                  ((uint64_t(1) << generic.getNumDims()) - 1);
+  for (AccumulateOp sum : sums) {
+    if (sum.getWorker() != first.getWorker() ||
+        sum.getStrands() != first.getStrands())
+      return sum.emitOpError("expects all sums of a program by the same workers "
+                             "and strands");
+    if (getDims(generic, sum.getDims()) != rows)
+      return sum.emitOpError("expects sums of workers over all dims that the "
+                             "program doesn't reduce over");
+    if (order.isAcross() || columns < 0)
+      return sum.emitOpError("expects sums of workers where rows lie along "
+                             "memory and have static columns");
+    for (OpOperand &use : sum->getUses()) {
+      unsigned number = generic.getInputs().size() + use.getOperandNumber();
+      SmallVector<unsigned> has = walkedBy(generic, generic.getMap(number));
+      SmallVector<unsigned> expected{worker};
+      for (unsigned dim : columnDims)
+        if (!isOne(generic, dim))
+          expected.push_back(dim);
+      if (has != expected)
+        return sum.emitOpError() << "expects output #" << use.getOperandNumber()
+                                 << " to have the dims of workers and columns";
+    }
+  }
+  for (auto [i, value] :
+       llvm::enumerate(generic.getBlock()->getTerminator()->getOperands())) {
+    AffineMap map = generic.getMap(generic.getInputs().size() + i);
+    if (!value.getDefiningOp<AccumulateOp>() && map.isFunctionOfDim(worker))
+      return generic.emitOpError()
+             << "expects output #" << i
+             << ", which is no sum of workers, not to have their dim";
   }
   return success();
 }
@@ -340,7 +405,7 @@ FailureOr<Program> Program::analyze(GenericOp op) {
     return failure();
   program.columnMask = *mask;
   uint64_t all = llvm::maskTrailingOnes<uint64_t>(op.getNumDims());
-  program.rowDims = dimsOf(op, all & ~*mask);
+  program.rowDims = dimsOf(op, all & ~(*mask | op.getWorkerDims()));
   program.columnDims = dimsOf(op, *mask);
   // What varies on dims of one element only is one value for each row.
   for (unsigned dim : program.columnDims)
@@ -370,7 +435,7 @@ FailureOr<Program> Program::analyze(GenericOp op) {
     return failure();
   program.widenGroups();
   program.setAccesses();
-  if (failed(program.checkOutputs()))
+  if (failed(program.checkOutputs()) || failed(program.checkSums()))
     return failure();
 
   if (failed(program.checkGroups()))
@@ -572,11 +637,12 @@ static int64_t naturalLeaf(GenericOp program, uint64_t columnMask) {
   // number of rows: one row alone makes no input of all rows out of a
   // per-column one.
   int64_t narrowest = 0;
+  uint64_t workers = program.getWorkerDims();
   for (BlockArgument arg : program.getBlock()->getArguments()) {
     AffineMap map = program.getMap(arg.getArgNumber());
     unsigned numDims = 0;
     for (unsigned dim = 0; dim < program.getNumDims(); ++dim)
-      numDims += map.isFunctionOfDim(dim) ||
+      numDims += map.isFunctionOfDim(dim) || (workers >> dim & 1) ||
                  ((columnMask >> dim & 1) && isOne(program, dim));
     if (numDims != program.getNumDims() || map.getNumResults() == 0 ||
         arg.use_empty())
@@ -686,6 +752,13 @@ static int64_t runAcross(const Program &program) {
     if (accesses[number] == Access::Full &&
         (order.isAcross() || groupOfOperand(number) <= 1) && (number >= generic.getInputs().size() || !arg.use_empty()))
       facts.columnBytes += bytesOf(arg.getType());
+  facts.strands = strands;
+  facts.inputBytes = 0;
+  for (BlockArgument arg : generic.getBlock()->getArguments())
+    if (accesses[arg.getArgNumber()] == Access::Full && !arg.use_empty())
+      facts.inputBytes += bytesOf(arg.getType());
+  for (auto sum : generic.getBody().getOps<AccumulateOp>())
+    facts.sumBytes += bytesOf(sum.getType());
   for (Operation &inner : *generic.getBlock())
     if (!isa<ReduceOp, arith::ConstantOp>(inner) &&
         inner.getNumResults() == 1 && variesOnColumns(inner.getResult(0)))
@@ -735,6 +808,8 @@ static_assert(static_cast<int>(Residency::Registers) ==
   schedule.maxRegisters = attr.getMaxRegisters();
   schedule.split = attr.getSplit();
   schedule.pdl = attr.getPdl();
+  schedule.stages = attr.getStages();
+  schedule.cluster = attr.getCluster();
   return schedule;
 }
 
@@ -743,5 +818,6 @@ ScheduleAttr mlir::norm::toAttribute(MLIRContext *context,
   return ScheduleAttr::get(
       context, schedule.threads, schedule.rowsPerCta,
       static_cast<Residency>(schedule.residency), schedule.prefetch,
-      schedule.vector, schedule.maxRegisters, schedule.split, schedule.pdl);
+      schedule.vector, schedule.maxRegisters, schedule.split, schedule.pdl,
+      schedule.stages, schedule.cluster);
 }

@@ -7,6 +7,9 @@
 
 #include "norm/Analysis/TilePlan.h"
 
+#include "SumSchedule.h"
+#include "norm/Analysis/RingPlan.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/bit.h"
@@ -101,7 +104,9 @@ int64_t norm::sliceSize(int64_t walked) {
 
 /// Bytes of shared memory in which the warps of a CTA meet; at most.
 static int64_t exchangeBytes(const Schedule &s, const ProgramFacts &facts) {
-  return s.threads <= 32 ? 0 : s.threads * s.rowsPerCta * facts.stateBytes;
+  // Those of two rows in turn, where one row follows the other.
+  int64_t rows = s.rowsPerCta * (facts.strands ? 2 : 1);
+  return s.threads <= 32 ? 0 : s.threads * rows * facts.stateBytes;
 }
 
 /// Bytes of shared memory that keep what phases hand on.
@@ -418,6 +423,10 @@ Schedule norm::chooseSchedule(const ProgramFacts &facts,
     return chooseHostSchedule(facts, limits);
   if (facts.inner)
     return chooseAcross(facts, limits);
+  if (facts.strands)
+    return chooseSumSchedule(facts, limits);
+  if (std::optional<Schedule> ring = chooseRing(facts, limits))
+    return *ring;
   Schedule schedule;
   if (facts.columns < 0) {
     schedule.threads =
@@ -495,6 +504,10 @@ std::string norm::toString(const Schedule &s) {
     text += llvm::formatv(",split={0}", s.split).str();
   if (!s.pdl)
     text += ",pdl=false";
+  if (s.stages)
+    text += llvm::formatv(",stages={0}", s.stages).str();
+  if (s.cluster != 1)
+    text += llvm::formatv(",cluster={0}", s.cluster).str();
   return text;
 }
 
@@ -532,10 +545,13 @@ static llvm::Error setField(Schedule &schedule, llvm::StringRef key,
                        .Case("vector", &schedule.vector)
                        .Case("max_registers", &schedule.maxRegisters)
                        .Case("split", &schedule.split)
+                       .Case("stages", &schedule.stages)
+                       .Case("cluster", &schedule.cluster)
                        .Default(nullptr);
   if (!field)
     return makeError("expects a field of the schedule (threads, rows_per_cta, "
-                     "residency, prefetch, vector, max_registers, split, pdl) "
+                     "residency, prefetch, vector, max_registers, split, pdl, "
+                     "stages, cluster) "
                      "but got '{0}'",
                      key);
   if (value.getAsInteger(10, *field))
@@ -547,6 +563,7 @@ llvm::Error norm::overrideSchedule(Schedule &schedule, llvm::StringRef text) {
   llvm::SmallVector<llvm::StringRef> fields;
   text.split(fields, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   bool setsThreads = false, setsRows = false, setsRegisters = false;
+  bool setsCluster = false, setsResidency = false;
   for (llvm::StringRef field : fields) {
     auto [key, value] = field.trim().split('=');
     if (llvm::Error error = setField(schedule, key.trim(), value.trim()))
@@ -554,6 +571,20 @@ llvm::Error norm::overrideSchedule(Schedule &schedule, llvm::StringRef text) {
     setsThreads |= key.trim() == "threads";
     setsRows |= key.trim() == "rows_per_cta";
     setsRegisters |= key.trim() == "max_registers";
+    setsCluster |= key.trim() == "cluster";
+    setsResidency |= key.trim() == "residency";
+  }
+  // All lanes have threads in a cluster, and its CTAs one row.
+  if (setsCluster && schedule.cluster > 1) {
+    if (!setsThreads)
+      schedule.threads = 1024;
+    if (!setsRows)
+      schedule.rowsPerCta = 1;
+    if (!setsResidency)
+      schedule.residency = Residency::Stream;
+    if (!setsRegisters)
+      schedule.maxRegisters = 0;
+    return llvm::Error::success();
   }
   // The model's rows and registers go with its threads; more threads leave less
   // room.
@@ -581,6 +612,11 @@ static int64_t slicesPerThread(const Schedule &s, const ProgramFacts &facts) {
 static llvm::Error checkAcross(const Schedule &s, const ProgramFacts &facts,
                                const TargetLimits &limits,
                                llvm::StringRef target) {
+  if (s.cluster != 1)
+    return checkRing(s, facts, limits, target);
+  if (s.stages)
+    return makeError("expects 'stages' to be 0 across memory but got {0}",
+                     s.stages);
   if (s.vector < 1 || facts.run % s.vector != 0)
     return makeError("expects 'vector' to divide the {0} neighbours in memory "
                      "but got {1}",
@@ -656,6 +692,15 @@ llvm::Error norm::checkSchedule(const Schedule &s, const ProgramFacts &facts,
   if (s.split != 1)
     return makeError("expects 'split' to be 1 along memory but got {0}",
                      s.split);
+  if (s.cluster != 1)
+    return checkRing(s, facts, limits, target);
+  if (s.stages && (!facts.strands || limits.isHost))
+    return makeError("expects 'stages' only where a kernel of a GPU sums rows "
+                     "but got {0}",
+                     s.stages);
+  if (facts.strands)
+    if (llvm::Error error = checkSumSchedule(s, facts, limits, target))
+      return error;
   auto isPowerOf2 = [](int64_t v) { return v > 0 && llvm::isPowerOf2_64(v); };
   if (!isPowerOf2(s.threads) || s.threads > 1024)
     return makeError("expects 'threads' to be a power of two from 1 to 1024 "

@@ -461,6 +461,8 @@ Variant ManifestBuilder::describeVariant(LaunchOp launch, VariantAttr attr) {
   variant.staticShared = sharedBytes(variant.symbol);
   variant.split = attr.getSplit();
   variant.waits = waitingCtas(variant.symbol);
+  variant.cluster = attr.getCluster();
+  variant.persistent = attr.getPersistent();
   uint64_t chunk = launch.getSchedule().getVector();
   if (!launch.getOrder().isAcross())
     chunk *= launch.getOrder().getLeaf();
@@ -521,6 +523,9 @@ LogicalResult ManifestBuilder::addKernel(LaunchOp launch) {
       return failure();
     kernel.params.push_back(*described);
   }
+  // Workers that share all rows are what CTAs are launched for.
+  if (space.getWorkers())
+    kernel.rows = {rows->buffer, {}, uint64_t(space.getWorkers())};
 
   std::optional<ArrayAttr> variants = launch.getVariants();
   if (!variants || variants->empty())

@@ -69,6 +69,18 @@ static LogicalResult checkBody(KernelOp kernel, ::norm::ProgramFacts &facts) {
   return failure(walk.wasInterrupted());
 }
 
+/// Bytes of a column of what is read of operands with all dims.
+static int64_t countInputBytes(KernelOp kernel) {
+  llvm::SmallDenseSet<Value> sources;
+  int64_t bytes = 0;
+  kernel.walk([&](LoadOp load) {
+    if (load.getRow() && sources.insert(load.getSource()).second)
+      bytes += (getElementTypeOrSelf(load.getType()).getIntOrFloatBitWidth() +
+                7) / 8;
+  });
+  return bytes;
+}
+
 LogicalResult mlir::norm::checkKernels(ModuleOp module,
                                        const ::norm::TargetLimits &limits,
                                        StringRef target) {
@@ -81,6 +93,8 @@ LogicalResult mlir::norm::checkKernels(ModuleOp module,
     // What a chunk must divide is the verifier's to check.
     facts.run = kernel.getSchedule().getVector();
     facts.slotBytes = facts.stateBytes = 0;
+    facts.strands = kernel.getSpace().getStrands();
+    facts.inputBytes = countInputBytes(kernel);
     if (facts.columns > ::norm::maxColumns)
       return kernel.emitOpError() << "expects at most " << ::norm::maxColumns
                                   << " columns but got " << facts.columns;

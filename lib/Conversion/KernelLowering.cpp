@@ -515,6 +515,8 @@ KernelLowering::lowerChunk(PhaseOp phase, const Chunk &chunk) {
       map.map(load.getResult(), emitLoad(load, chunk));
     else if (auto store = dyn_cast<StoreOp>(op))
       emitStore(store, map.lookup(store.getValue()), chunk);
+    else if (auto sum = dyn_cast<SumRowsOp>(op))
+      emitSumRows(sum, map.lookup(sum.getValue()), chunk);
     else if (auto hold = dyn_cast<HoldOp>(op))
       emitHold(hold, map.lookup(hold.getValue()), chunk);
     else if (auto held = dyn_cast<HeldOp>(op))

@@ -266,6 +266,53 @@ static llvm::Expected<Arrays> evaluateReduce(mlir::norm::ReduceOp op,
   return results;
 }
 
+/// The points of a sum that each worker has, in the order of the sum's dims.
+static llvm::Expected<Arrays>
+evaluateAccumulate(mlir::norm::AccumulateOp op, mlir::norm::GenericOp program,
+                   const Array &value, llvm::ArrayRef<int64_t> extents) {
+  llvm::SmallVector<bool> isReduced(extents.size(), false);
+  for (StringRef name : op.getDims().getAsValueRange<StringAttr>())
+    isReduced[*program.getDimNumber(name)] = true;
+  unsigned dim = *program.getDimNumber(op.getWorker());
+  int64_t workers = extents[dim], strands = op.getStrands(), points = 1;
+  Shape full = value.shape;
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (isReduced[i]) {
+      full[i] = extents[i];
+      points *= extents[i];
+    }
+  Shape shape = value.shape;
+  for (size_t i = 0; i < extents.size(); ++i)
+    if (isReduced[i])
+      shape[i] = 1;
+  shape[dim] = workers;
+  if (isTooLarge(full) || isTooLarge(shape))
+    return errorAt(op, "expects at most 2^30 elements for the reference");
+  Array rows = rowsFor(value, extents, isReduced);
+  Array result(value.type, shape);
+  // Row-major positions of the result with those of workers apart.
+  int64_t inner = 1;
+  for (size_t i = dim + 1; i < shape.size(); ++i)
+    inner *= shape[i];
+  int64_t most = llvm::divideCeil(points, workers * strands);
+  int64_t depth = most + llvm::Log2_64_Ceil(strands);
+  Array share(value.type, {strands * most});
+  for (int64_t outer = 0, e = result.size() / workers; outer < e; ++outer)
+    for (int64_t worker = 0; worker < workers; ++worker) {
+      int64_t count = 0;
+      for (int64_t point = worker * strands; point < points;
+           point += workers * strands)
+        for (int64_t i = point; i < std::min(point + strands, points); ++i)
+          share.set(count++, rowOf(rows, outer, points).at(i));
+      Row row = rowOf(share, 0, count);
+      int64_t at = outer / inner * inner * workers + worker * inner +
+                   outer % inner;
+      result.set(at, sum(value.type, row,
+                         std::max<int64_t>(std::min(count - 1, depth), 0)));
+    }
+  return Arrays{std::move(result)};
+}
+
 //===----------------------------------------------------------------------===//
 // Bodies
 //===----------------------------------------------------------------------===//
@@ -293,6 +340,8 @@ static llvm::Expected<Arrays> evaluateBodyOp(Operation &op,
   if (auto reduce = dyn_cast<mlir::norm::ReduceOp>(op))
     return evaluateReduce(reduce, program, *operands->front(), extents,
                           association);
+  if (auto sum = dyn_cast<mlir::norm::AccumulateOp>(op))
+    return evaluateAccumulate(sum, program, *operands->front(), extents);
   Arrays results;
   auto take = [&](llvm::Expected<Array> result) -> llvm::Error {
     if (!result)

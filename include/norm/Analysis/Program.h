@@ -26,7 +26,8 @@ enum class Access { Full, Column, Row, Scalar };
 /// A program over rows: its reductions are over the same dims, the *column*
 /// dims; the others are the *row* dims. Either may lie anywhere. Along memory
 /// there may also be reductions over the last column dims only, which reduce
-/// *groups* of neighbouring columns and need no exchange.
+/// *groups* of neighbouring columns and need no exchange. And rows may be summed
+/// (`norm.accumulate`) by workers, whose dim is none of the others.
 ///
 /// The *walked* dims are those that a phase of the kernel goes over: all column
 /// dims or, with an order across memory that has inner columns, all but the
@@ -62,6 +63,8 @@ public:
   }
   /// The columns in a group of a reduction over groups, 0 for one over rows.
   int64_t groupOf(ReduceOp reduce) const;
+  /// Workers that sum rows, and the strands of each; 0 where none does.
+  int64_t workers = 0, strands = 0;
   /// How many neighbouring columns share an element of an operand.
   int64_t groupOfOperand(unsigned number) const;
   /// The phase in which output `index` is stored: as soon as it's ready or,
@@ -93,6 +96,7 @@ private:
   SmallVector<Value> laterRoots() const;
 
   LogicalResult checkOutputs() const;
+  LogicalResult checkSums();
   LogicalResult checkGroups() const;
   void setAccesses();
   void widenGroups();

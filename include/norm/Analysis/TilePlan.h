@@ -37,6 +37,12 @@ struct Schedule {
   /// Across memory: CTAs that share the rows of one, 0 if chosen at launch.
   int64_t split = 1;
   bool pdl = true;
+  /// Where rows are summed: rows of a strand that are on their way at a time, 0
+  /// where they are loaded when needed.
+  int64_t stages = 0;
+  /// Along memory: CTAs of a cluster that share the `threads` of a row, whose
+  /// streamed inputs then stay in shared memory.
+  int64_t cluster = 1;
 };
 
 /// The order across memory: elements per leaf, and virtual lanes.
@@ -103,6 +109,7 @@ struct TargetLimits {
   int64_t sharedPerCta = 0;  ///< bytes of shared memory a CTA may use
   int64_t registersPerCta = 65536; ///< the same on every supported GPU
   int64_t vectorBytes = 64;  ///< SIMD width of the host
+  int64_t mostClusterCtas = 1; ///< CTAs of a cluster, 1 where there are none
 };
 
 /// What the cost model looks at.
@@ -119,6 +126,9 @@ struct ProgramFacts {
   int64_t columnBytes = 8;  ///< bytes per column read and written, at least
   int64_t work = 0;         ///< operations per column
   int64_t rows = -1;        ///< -1 where known at launch only
+  int64_t strands = 0;      ///< of each worker that sums rows, 0 where none does
+  int64_t sumBytes = 0;     ///< bytes per column of sums over rows
+  int64_t inputBytes = 4;   ///< those of columnBytes that are read
   // Across memory:
   int64_t inner = 0;     ///< inner columns of the order; 0: along memory
   int64_t narrowest = 4; ///< bytes of an element of the narrowest input
@@ -147,6 +157,17 @@ int64_t leafFor(int64_t bytes);
 constexpr int64_t storedLanes(int64_t threads) {
   return threads > 1 ? threads / 2 : 1;
 }
+
+/// Sums over the rows of a kernel: the workers that share the rows, and the
+/// strands of each, which take a row each. They are part of the order of the
+/// sum, so functions of the columns alone. With 16 columns to a thread, a worker
+/// is a CTA of 256 threads, two of which fit an SM of an H200, or of 512.
+constexpr int64_t workersFor(int64_t columns) {
+  return columns <= 4096 ? 264 : 132;
+}
+int64_t strandsFor(int64_t columns);
+/// The most columns whose sums over rows a CTA keeps in registers.
+constexpr int64_t maxSummedColumns = 16384;
 
 /// The most columns of a group that a warp reduces, each thread a leaf.
 constexpr int64_t maxGroup(int64_t leaf) { return 32 * leaf; }

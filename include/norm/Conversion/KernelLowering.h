@@ -93,6 +93,11 @@ protected:
   virtual void emitHold(norm_tile::HoldOp op, Value value,
                         const Chunk &chunk) = 0;
   virtual Value emitHeld(norm_tile::HeldOp op, const Chunk &chunk) = 0;
+  /// Adds a chunk to the sums over rows, where a target has workers for them.
+  virtual void emitSumRows(norm_tile::SumRowsOp op, Value value,
+                              const Chunk &chunk) {
+    llvm_unreachable("a kernel with workers has a lowering of its own");
+  }
   /// Combines the states of `count` neighbouring threads, the first of which
   /// has a number that `count` divides; all of them get the result.
   virtual ReduceState acrossThreads(ReduceState state, int64_t count,

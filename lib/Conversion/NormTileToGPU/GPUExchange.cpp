@@ -54,11 +54,18 @@ bool GPULowering::readsAllWarps(ExchangeStartOp op) const {
   });
 }
 
+/// Where the states of the group's first thread lie.
+Value GPULowering::exchangeBase() {
+  Value base = arith::MulIOp::create(b, loc, group, index(threads()));
+  if (Value place = exchangePlace())
+    base = arith::AddIOp::create(b, loc, base, place);
+  return base;
+}
+
 void GPULowering::startExchange(ExchangeStartOp op) {
   if (threads() <= 32)
     return;
-  Value position = arith::AddIOp::create(
-      b, loc, arith::MulIOp::create(b, loc, group, index(threads())), thread);
+  Value position = arith::AddIOp::create(b, loc, exchangeBase(), thread);
   for (Value partial : op.getPartials()) {
     ReduceEmitter emitter = emitterOf(partial);
     const ReduceState &state = states[partial];
@@ -68,15 +75,15 @@ void GPULowering::startExchange(ExchangeStartOp op) {
     unsigned parts = dropCount ? state.parts.size() : emitter.numParts();
     SmallVector<Value, 3> &memory = exchangeBuffers[partial];
     for (unsigned part = 0; part < parts; ++part)
-      memory.push_back(sharedBuffer(emitter.partType(part, 0), block()));
+      memory.push_back(sharedBuffer(emitter.partType(part, 0),
+                                    exchangePlaces() * block()));
     storeState(memory, position, state, emitter);
   }
 }
 
 /// Halves the states of a group in shared memory until one warp's are left.
 void GPULowering::halveInShared(ExchangeStartOp op) {
-  Value base = arith::MulIOp::create(b, loc, group, index(threads()));
-  Value position = arith::AddIOp::create(b, loc, base, thread);
+  Value position = arith::AddIOp::create(b, loc, exchangeBase(), thread);
   for (int64_t half = threads() / 2; half >= 32; half /= 2) {
     gpu::BarrierOp::create(b, loc);
     Value isLower = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
@@ -128,7 +135,8 @@ ReduceState GPULowering::acrossThreads(ReduceState state, int64_t count,
 /// Combines the lanes of a warp (of a group, if it is smaller) by halving; all
 /// of them get the result.
 ReduceState GPULowering::acrossWarp(ReduceState state,
-                                    ReduceEmitter &emitter) {
+                                    ReduceEmitter &emitter,
+                                    int64_t apart) {
   Value lane = arith::RemUIOp::create(b, loc, thread, index(32));
   Value width = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(32));
   for (int64_t half = std::min<int64_t>(32, threads()) / 2; half >= 1;
@@ -140,7 +148,7 @@ ReduceState GPULowering::acrossWarp(ReduceState state,
     for (Value part : state.parts)
       other.parts.push_back(shuffle(b, loc, part, offset, width));
     if (emitter.isSymmetric()) {
-      state = emitter.combine(state, other, casesAtHalf(half));
+      state = emitter.combine(state, other, casesAtHalf(half * apart));
       continue;
     }
     // The lower lane's state comes first on both sides.
@@ -155,7 +163,7 @@ ReduceState GPULowering::acrossWarp(ReduceState state,
       second.parts.push_back(
           arith::SelectOp::create(b, loc, isUpper, mine, theirs));
     }
-    state = emitter.combine(first, second, casesAtHalf(half));
+    state = emitter.combine(first, second, casesAtHalf(half * apart));
   }
   return state;
 }
@@ -173,9 +181,7 @@ SmallVector<ReduceState> GPULowering::finishExchange(ExchangeStartOp op) {
     ReduceState state = states[partial];
     if (isWide) {
       Value lane = arith::RemUIOp::create(b, loc, thread, index(32));
-      Value first = arith::AddIOp::create(
-          b, loc, arith::MulIOp::create(b, loc, group, index(threads())),
-          lane);
+      Value first = arith::AddIOp::create(b, loc, exchangeBase(), lane);
       SmallVector<ReduceState> all;
       for (int64_t warp = 0; warp < (readsAll ? warps() : 1); ++warp) {
         all.push_back(loadState(

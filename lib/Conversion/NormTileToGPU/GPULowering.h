@@ -50,6 +50,8 @@ public:
   /// between launches, and other memory.
   virtual int64_t counterBytes() const { return 0; }
   virtual int64_t workspaceBytes() const { return 0; }
+  /// Whether CTAs do one row after the other.
+  virtual bool isPersistent() const { return false; }
 
 protected:
   LogicalResult lowerPhase(norm_tile::PhaseOp phase) override;
@@ -114,26 +116,51 @@ protected:
   Value thread;      ///< in its group, index
   llvm::DenseMap<Value, Value> rowBases;
   llvm::DenseMap<std::pair<int64_t, int64_t>, Value> held;
-  Value keepPacked(Value value);
+  /// `isFixed`: not even what is computed from it is hoisted.
+  Value keepPacked(Value value, bool isFixed = false);
+  // What a thread works on.
+  Value group;       ///< in its CTA, index
+  Value firstColumn; ///< of the thread's first chunk, i64
+  Value isRow;       ///< i1: the group has a row; null where all have
+  llvm::DenseMap<Value, Value> threadPointers;
+  bool isUnrolled() const;
+  Chunk constantChunk(int64_t iteration, int64_t block);
+  /// Stores the elements of a chunk that are columns one by one.
+  void storeElements(Value value, Value pointer, const Chunk &chunk);
+  /// Whether chunks of an operand are loaded by the words that cover them.
+  bool isCovered(Value operand, VectorType type) const;
+  /// Whether results may wait in shared memory for accesses at any address.
+  virtual bool mayBeStaged(norm_tile::StoreOp op);
+  Value isWhole(const Chunk &chunk);
+  Value isAny(const Chunk &chunk);
+  /// Where a CTA's exchanges have several places, one for each row in turn:
+  /// how many, and that of this row, in elements (null: the only one).
+  virtual int64_t exchangePlaces() const { return 1; }
+  virtual Value exchangePlace() { return {}; }
   /// Of each slot kept in dynamic shared memory.
   llvm::DenseMap<int64_t, int64_t> slotOffsets;
+  /// Emits a phase for a chunk; the states of its leaves.
+  FailureOr<SmallVector<ReduceState>>
+  reduceChunk(norm_tile::PhaseOp phase, const Chunk &chunk);
+  /// The thread's chunk in a block of lanes, `base` columns after its first.
+  Chunk dynamicChunk(Value base, int64_t block, bool masked);
+  void combineBlocks(norm_tile::PhaseOp phase,
+                     MutableArrayRef<SmallVector<ReduceState>> blocks);
+  /// The counts that combining lanes `half` apart can meet.
+  SmallVector<Counts> casesAtHalf(int64_t half);
+  /// Combines the states of a warp (of a group, if it is smaller), which are
+  /// those of lanes `apart` from each other.
+  ReduceState acrossWarp(ReduceState state, ReduceEmitter &emitter,
+                         int64_t apart = 1);
 
 private:
   int64_t warps() const { return threads() / 32; }
-  bool isUnrolled() const;
   // Phases.
   LogicalResult lowerUnrolled(norm_tile::PhaseOp phase);
   LogicalResult lowerRolled(norm_tile::PhaseOp phase);
-  FailureOr<SmallVector<ReduceState>>
-  reduceChunk(norm_tile::PhaseOp phase, const Chunk &chunk);
-  Chunk constantChunk(int64_t iteration, int64_t block);
-  Chunk dynamicChunk(Value base, int64_t block, bool masked);
   void maskChunk(Chunk &chunk);
   /// The counts that a combine can meet; nothing where columns are dynamic.
   template <typename... Ts> SmallVector<Counts> casesAt(Ts... at);
-  SmallVector<Counts> casesAtHalf(int64_t half);
-  void combineBlocks(norm_tile::PhaseOp phase,
-                     MutableArrayRef<SmallVector<ReduceState>> blocks);
   // Memory.
   Value threadPointer(Value operand);
   Value chunkPointer(Value operand, const Chunk &chunk);
@@ -145,9 +172,6 @@ private:
   Value loadApart(norm_tile::LoadOp op, const Chunk &chunk);
   void storeApart(norm_tile::StoreOp op, Value value, const Chunk &chunk);
   void storeGroups(norm_tile::StoreOp op, Value value, const Chunk &chunk);
-  void storeElements(Value value, Value pointer, const Chunk &chunk);
-  Value isWhole(const Chunk &chunk);
-  Value isAny(const Chunk &chunk);
   Value sharedAddress(int64_t slot, const Chunk &chunk, VectorType type);
   int64_t heldBytes();
   // Loads at any address (GPURealign.cpp).
@@ -160,7 +184,6 @@ private:
     /// row.
     Value lastWithin;
   };
-  bool isCovered(Value operand, VectorType type) const;
   const Covering &coveringOf(Value operand, VectorType type);
   Value isCoverable(Value operand, VectorType type, const Chunk &chunk);
   Value loadFirstWord(Value operand, VectorType type, VectorType word);
@@ -179,7 +202,6 @@ private:
     int64_t chunkBytes = 0;
     int64_t elementBytes = 0;
   };
-  bool mayBeStaged(norm_tile::StoreOp op);
   void findBatches();
   const Stage &stageOf(norm_tile::StoreOp op);
   Value stagedWord(const Stage &stage, Value word, int64_t batch);
@@ -197,14 +219,10 @@ private:
   void storeState(ArrayRef<Value> buffers, Value position,
                   const ReduceState &state, ReduceEmitter &emitter);
   ReduceState loadState(ArrayRef<Value> buffers, Value position);
+  Value exchangeBase();
   void halveInShared(norm_tile::ExchangeStartOp op);
-  ReduceState acrossWarp(ReduceState state, ReduceEmitter &emitter);
   bool readsAllWarps(norm_tile::ExchangeStartOp op) const;
 
-  Value group;       ///< in its CTA, index
-  Value firstColumn; ///< of the thread's first chunk, i64
-  Value isRow;       ///< i1: the group has a row; null where all have
-  llvm::DenseMap<Value, Value> threadPointers;
   llvm::DenseMap<Value, Covering> coverings;
   llvm::DenseMap<Operation *, Stage> stages;
   int64_t batchSteps = 0;  ///< steps whose results are stored at once

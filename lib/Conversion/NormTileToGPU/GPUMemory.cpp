@@ -619,7 +619,7 @@ Value GPULowering::sharedAddress(int64_t slot, const Chunk &chunk,
 /// The same value behind an empty assembly statement. Without it the compiler
 /// finds the unpacked floats of the first phase good enough for the last one,
 /// and keeps twice the registers alive.
-Value GPULowering::keepPacked(Value value) {
+Value GPULowering::keepPacked(Value value, bool isFixed) {
   auto type = cast<VectorType>(value.getType());
   int64_t bits = type.getNumElements() * type.getElementTypeBitWidth();
   if (type.getElementTypeBitWidth() >= 32 || bits % 32 != 0)
@@ -641,7 +641,7 @@ Value GPULowering::keepPacked(Value value) {
         b.getContext(), SmallVector<Type>(words, b.getI32Type()));
   auto barrier = LLVM::InlineAsmOp::create(
       b, loc, resultType, operands, "", outputs + inputs,
-      /*has_side_effects=*/false, /*is_align_stack=*/false,
+      /*has_side_effects=*/isFixed, /*is_align_stack=*/false,
       LLVM::tailcallkind::TailCallKind::None, LLVM::AsmDialectAttr(),
       ArrayAttr());
   SmallVector<Value> results;

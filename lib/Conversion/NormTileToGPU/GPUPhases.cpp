@@ -48,7 +48,8 @@ int64_t GPULowering::mostRegisters() const {
 
 bool GPULowering::startsEarly() const {
   int64_t rows = space.countRows();
-  return plan.schedule.pdl && !isAcross && rows >= 0 &&
+  return plan.schedule.pdl && !isAcross && space.getWorkers() == 0 &&
+         plan.schedule.cluster == 1 && rows >= 0 &&
          llvm::divideCeil(rows, plan.schedule.rowsPerCta) <=
              static_cast<uint64_t>(kMostWaitingCtas);
 }
@@ -83,7 +84,8 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
                       b.getI32IntegerAttr(static_cast<int32_t>(most)));
   // Buffers don't overlap unless declared; a kernel that reads its rows again
   // must not have the second read merged with the first.
-  bool isReread = plan.schedule.residency == ::norm::Residency::Stream;
+  bool isReread = plan.schedule.residency == ::norm::Residency::Stream &&
+                  plan.schedule.cluster == 1;
   for (auto [i, param] : llvm::enumerate(signature)) {
     if (param.kind != KernelParam::Pointer || isReread ||
         overlapping[param.operand])

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAcross.h"
+#include "GPURing.h"
+#include "GPUWorkers.h"
 #include "norm/Analysis/Program.h"
 #include "norm/Conversion/Passes.h"
 #include "norm/Conversion/StorageTypes.h"
@@ -168,7 +170,19 @@ static ScheduleAttr streamed(ScheduleAttr schedule) {
   return ScheduleAttr::get(
       schedule.getContext(), schedule.getThreads(), schedule.getRowsPerCta(),
       Residency::Stream, /*prefetch=*/false, schedule.getVector(),
-      /*max_registers=*/0, schedule.getSplit() == 1 ? 1 : 0, schedule.getPdl());
+      /*max_registers=*/0, schedule.getSplit() == 1 ? 1 : 0, schedule.getPdl(),
+      schedule.getStages(), /*cluster=*/1);
+}
+
+/// The schedule with which rows at any address are read, where copies take
+/// those of a cluster: the same threads of one CTA.
+static ScheduleAttr withoutCluster(ScheduleAttr schedule) {
+  if (schedule.getCluster() == 1)
+    return schedule;
+  ::norm::Schedule other = toSchedule(schedule);
+  other.cluster = 1;
+  other.maxRegisters = 0;
+  return toAttribute(schedule.getContext(), other);
 }
 
 FailureOr<VariantAttr> ConvertNormTileToGPU::convert(
@@ -182,6 +196,12 @@ FailureOr<VariantAttr> ConvertNormTileToGPU::convert(
   if (kernel.getOrder().isAcross())
     lowering = std::make_unique<GPUAcross>(b, kernel, schedule, alignment,
                                            overlapping);
+  else if (kernel.getSpace().getWorkers())
+    lowering = std::make_unique<GPUWorkers>(b, kernel, schedule, alignment,
+                                            overlapping);
+  else if (schedule.getCluster() > 1)
+    lowering = std::make_unique<GPURing>(b, kernel, schedule, alignment,
+                                         overlapping);
   else
     lowering = std::make_unique<GPULowering>(b, kernel, schedule, alignment,
                                              overlapping);
@@ -192,9 +212,11 @@ FailureOr<VariantAttr> ConvertNormTileToGPU::convert(
     declareShared(b, module);
   return VariantAttr::get(
       b.getContext(), b.getStringAttr(name), alignment.rows, lowering->block(),
-      schedule.getRowsPerCta(), lowering->getSharedBytes(), schedule.getSplit(),
+      kernel.getSpace().getWorkers() ? 1 : schedule.getRowsPerCta(),
+      lowering->getSharedBytes(), schedule.getSplit(),
       lowering->counterBytes(), lowering->workspaceBytes(),
-      alignment.columns == alignment.rows ? 0 : alignment.columns);
+      alignment.columns == alignment.rows ? 0 : alignment.columns,
+      schedule.getCluster(), lowering->isPersistent());
 }
 
 FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
@@ -206,6 +228,8 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
   for (auto [number, alignment] : llvm::enumerate(alignments)) {
     bool isFallback = number > 0 && number + 1 == alignments.size();
     ScheduleAttr own = kernel.getSchedule();
+    if (alignment.rows < 16)
+      own = withoutCluster(own);
     SmallVector<ScheduleAttr, 2> schedules;
     if (!isFallback || !kernel.getOrder().isAcross())
       schedules.push_back(own);
@@ -234,6 +258,7 @@ void ConvertNormTileToGPU::runOnOperation() {
   // pass doesn't know: scheduling has checked it.
   ::norm::TargetLimits limits;
   limits.sharedPerCta = std::numeric_limits<int64_t>::max();
+  limits.mostClusterCtas = 16;
   if (failed(checkKernels(module, limits, "a GPU")) ||
       failed(checkLaunches(module)))
     return signalPassFailure();

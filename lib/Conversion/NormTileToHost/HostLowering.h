@@ -46,6 +46,10 @@ protected:
   /// Finds what depends on the launch only, and the rows that the function is
   /// called for.
   virtual std::pair<Value, Value> enter(Value begin, Value end);
+  /// Emits the loop over what the function is called for.
+  virtual LogicalResult lowerRange(Value begin, Value end);
+
+  Operation *entry = nullptr; ///< the loop over the range
 
 private:
   /// Memory for the lanes' states of one partial, one buffer for each part.
@@ -84,7 +88,6 @@ private:
 
   Value fullChunks; ///< chunks wholly within the row, index
   Value tail;       ///< columns after them, index
-  Operation *entry = nullptr;
   llvm::DenseMap<Value, Value> chunkBuffers;
 };
 

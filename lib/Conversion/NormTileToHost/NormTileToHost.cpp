@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostAcross.h"
+#include "HostWorkers.h"
 #include "norm/Conversion/PackedElements.h"
 #include "norm/Conversion/Passes.h"
 #include "norm/Conversion/StorageTypes.h"
@@ -85,10 +86,18 @@ LogicalResult HostLowering::lower(func::FuncOp function) {
   Value end = arith::IndexCastOp::create(b, loc, b.getIndexType(),
                                          block->getArgument(2));
   std::tie(begin, end) = enter(begin, end);
+  if (failed(lowerRange(begin, end)))
+    return failure();
+  loc = kernel.getLoc();
+  b.setInsertionPointAfter(entry);
+  func::ReturnOp::create(b, loc);
+  return success();
+}
+
+LogicalResult HostLowering::lowerRange(Value begin, Value end) {
   auto loop =
       scf::ForOp::create(b, loc, begin, end, index(rowsPerStep()));
   entry = loop;
-  func::ReturnOp::create(b, loc);
   b.setInsertionPointToStart(loop.getBody());
   return lowerWork(loop.getInductionVar());
 }
@@ -464,12 +473,15 @@ struct ConvertNormTileToHost
       std::unique_ptr<HostLowering> lowering;
       if (kernel.getOrder().isAcross())
         lowering = std::make_unique<HostAcross>(b, kernel);
+      else if (kernel.getSpace().getWorkers())
+        lowering = std::make_unique<HostWorkers>(b, kernel);
       else
         lowering = std::make_unique<HostLowering>(b, kernel);
       if (failed(lowering->lower(function)))
         return signalPassFailure();
       variants[name] = VariantAttr::get(b.getContext(), name, 1, 1,
-                                        lowering->rowsPerStep(), 0, 1, 0, 0, 0);
+                                        lowering->rowsPerStep(), 0, 1, 0, 0, 0,
+                                        /*cluster=*/1, /*persistent=*/false);
       kernel.erase();
     }
     module.walk([&](LaunchOp launch) {

@@ -191,7 +191,8 @@ LogicalResult OrderAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t threads, int64_t rowsPerCta,
                                    Residency, bool, int64_t vector,
-                                   int64_t maxRegisters, int64_t split, bool pdl) {
+                                   int64_t maxRegisters, int64_t split, bool,
+                                   int64_t stages, int64_t cluster) {
   if (threads < 1 || threads > 1024 || !llvm::isPowerOf2_64(threads))
     return emitError()
            << "expects 'threads' to be a power of two from 1 to 1024 but got "
@@ -210,9 +211,15 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (threads * rowsPerCta > 1024 * vector)
     return emitError() << "expects at most 1024 threads per CTA but got "
                        << threads << " x " << rowsPerCta;
+  if (cluster < 1 || cluster > 16 || !llvm::isPowerOf2_64(cluster))
+    return emitError()
+           << "expects 'cluster' to be a power of two from 1 to 16 but got "
+           << cluster;
   if (split < 0 || split > 256 || (split && !llvm::isPowerOf2_64(split)))
     return emitError()
            << "expects 'split' to be 0 or a power of two up to 256 but got "
            << split;
+  if (stages < 0 || stages > 16)
+    return emitError() << "expects 'stages' from 0 to 16 but got " << stages;
   return success();
 }

@@ -104,6 +104,9 @@ llvm::DenseMap<Value, uint64_t> GenericOp::computeSupports() {
       mask |= supports.lookup(operand);
     if (auto reduce = dyn_cast<ReduceOp>(op))
       mask &= ~maskOf(reduce.getDims());
+    else if (auto sum = dyn_cast<AccumulateOp>(op))
+      mask = (mask & ~maskOf(sum.getDims())) |
+             maskOf(ArrayAttr::get(getContext(), sum.getWorkerAttr()));
     else if (auto random = dyn_cast<RandomOp>(op))
       mask |= maskOf(random.getDims());
     else if (auto index = dyn_cast<IndexOp>(op))
@@ -412,9 +415,39 @@ LogicalResult GenericOp::verify() {
   return success();
 }
 
+uint64_t GenericOp::getWorkerDims() {
+  uint64_t mask = 0;
+  for (auto sum : getBlock()->getOps<AccumulateOp>())
+    if (std::optional<unsigned> dim = getDimNumber(sum.getWorker()))
+      mask |= uint64_t(1) << *dim;
+  return mask;
+}
+
+/// Checks that the dim of a sum's workers is none of the other dims: it is one
+/// of outputs only, and as many as are known.
+static LogicalResult verifyWorkers(GenericOp program, AccumulateOp sum) {
+  unsigned dim = *program.getDimNumber(sum.getWorker());
+  for (OpOperand &operand : program->getOpOperands())
+    if (operand.getOperandNumber() < program.getInputs().size() &&
+        program.getMatchingIndexingMap(&operand).isFunctionOfDim(dim))
+      return sum.emitOpError()
+             << "expects workers, '" << sum.getWorker()
+             << "', to be a dim of outputs only but input #"
+             << operand.getOperandNumber() << " has it";
+  if (ShapedType::isDynamic(program.getExtents()[dim]))
+    return sum.emitOpError() << "expects a static number of workers on '"
+                             << sum.getWorker() << "' but got a dynamic one";
+  for (Operation *user : sum->getUsers())
+    if (!isa<YieldOp>(user))
+      return sum.emitOpError()
+             << "expects the sums of workers to be yielded, but '"
+             << user->getName() << "' uses one";
+  return success();
+}
+
 /// Whether an op may stand in a body.
 static bool isBodyOp(Operation &op) {
-  if (isa<ReduceOp, ExtentOp, IndexOp, RandomOp, YieldOp>(op))
+  if (isa<ReduceOp, AccumulateOp, ExtentOp, IndexOp, RandomOp, YieldOp>(op))
     return true;
   if (op.getNumRegions() != 0)
     return false;
@@ -451,6 +484,11 @@ LogicalResult GenericOp::verifyRegions() {
     };
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
       if (failed(checkDims(reduce.getDims())))
+        return failure();
+    } else if (auto sum = dyn_cast<AccumulateOp>(op)) {
+      if (failed(checkDims(sum.getDims())) ||
+          failed(checkDim(sum.getWorker())) ||
+          failed(verifyWorkers(*this, sum)))
         return failure();
     } else if (auto random = dyn_cast<RandomOp>(op)) {
       if (failed(checkDims(random.getDims())))
@@ -620,6 +658,56 @@ LogicalResult ReduceOp::verify() {
   if (auto floating = dyn_cast<FloatType>(type);
       floating && floating.getWidth() < 32)
     return emitOpError() << "expects f32, f64 or an integer but got " << type;
+  return success();
+}
+
+ParseResult AccumulateOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto &properties = result.getOrAddProperties<Properties>();
+  OpAsmParser::UnresolvedOperand value;
+  StringRef worker;
+  int64_t strands = 1;
+  Type type;
+  ArrayAttr dims;
+  if (parser.parseOperand(value) || parser.parseKeyword("over") ||
+      parseDims(parser, dims) || parser.parseKeyword("by") ||
+      parser.parseKeyword(&worker))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("strands")) &&
+      parser.parseInteger(strands))
+    return failure();
+  if (parser.parseOptionalAttrDict(result.attributes) ||
+      parser.parseColonType(type) ||
+      parser.resolveOperand(value, type, result.operands))
+    return failure();
+  Builder &builder = parser.getBuilder();
+  properties.dims = dims;
+  properties.worker = builder.getStringAttr(worker);
+  properties.strands = builder.getI64IntegerAttr(strands);
+  result.addTypes(type);
+  return success();
+}
+
+void AccumulateOp::print(OpAsmPrinter &p) {
+  p << ' ' << getValue() << " over [";
+  llvm::interleaveComma(getDims().getAsValueRange<StringAttr>(), p,
+                        [&](StringRef name) { p << name; });
+  p << "] by " << getWorker();
+  if (getStrands() != 1)
+    p << " strands " << getStrands();
+  p.printOptionalAttrDict((*this)->getAttrs(), {"dims", "worker", "strands"});
+  p << " : " << getValue().getType();
+}
+
+LogicalResult AccumulateOp::verify() {
+  if (getDims().empty())
+    return emitOpError("expects at least one dim but got none");
+  for (StringRef dim : getDims().getAsValueRange<StringAttr>())
+    if (dim == getWorker())
+      return emitOpError() << "expects another dim of workers than '" << dim
+                           << "', which it sums over";
+  if (!llvm::isPowerOf2_64(getStrands()))
+    return emitOpError() << "expects a power of two of strands but got "
+                         << getStrands();
   return success();
 }
 

@@ -289,6 +289,9 @@ FailureOr<GenericOp> DimSplit::build(RewriterBase &rewriter,
   // Sets of dims are 64 bits.
   if (getNumDims() > 64)
     return failure();
+  // Workers share the rows as they are.
+  if (program.getWorkerDims())
+    return failure();
   SmallVector<Value> operands;
   SmallVector<AffineMap> maps;
   llvm::SmallBitVector covered(getNumDims());

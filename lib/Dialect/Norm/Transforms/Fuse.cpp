@@ -11,6 +11,7 @@
 #include "FuseReshapes.h"
 #include "FusionModel.h"
 #include "ProgramPlaces.h"
+#include "SumRows.h"
 #include "SplitForLayouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,6 +37,7 @@ private:
   enum class Kin { Producer, Sibling };
 
   bool fuseAll(RewriterBase &rewriter);
+  bool sumBesides(RewriterBase &rewriter, GenericOp program);
   GenericOp fuseOne(RewriterBase &rewriter, GenericOp program, Kin kin);
   GenericOp fuse(RewriterBase &rewriter, GenericOp other, GenericOp program,
                  Kin kin, std::string &reason);
@@ -191,6 +193,75 @@ bool NormFusePass::fuseAll(RewriterBase &rewriter) {
   return changed;
 }
 
+/// Moves a program below the first that goes along the rows which it sums, if
+/// that comes later and nothing in between needs the sums.
+static void moveBelowRows(RewriterBase &rewriter, GenericOp program) {
+  SmallVector<Operation *> others;
+  for (Value input : program.getInputs())
+    if (isa<RankedTensorType>(input.getType()))
+      for (Operation *user : input.getUsers())
+        if (isa<GenericOp>(user) && user->getBlock() == program->getBlock())
+          others.push_back(user);
+  Operation *first = nullptr;
+  for (Operation *user : others)
+    if (user != program && goesAlongSummedRows(cast<GenericOp>(user), program) &&
+        (!first || user->isBeforeInBlock(first)))
+      first = user;
+  if (first && program->isBeforeInBlock(first) &&
+      !findFirstReader(program, first) &&
+      !llvm::is_contained(ProgramUses(program).readers, first))
+    rewriter.moveOpAfter(program, first);
+}
+
+/// Lets a program that goes along the rows which `program` sums do that sum on
+/// the way. Gives whether one does.
+bool NormFusePass::sumBesides(RewriterBase &rewriter, GenericOp program) {
+  if (!sumsRows(program))
+    return false;
+  moveBelowRows(rewriter, program);
+  llvm::SmallSetVector<Operation *, 4> others, producers;
+  collectProducers(program, producers);
+  others.insert_range(producers);
+  collectSiblings(program, others);
+  for (Operation *op : others) {
+    auto other = cast<GenericOp>(op);
+    if (!goesAlongSummedRows(other, program))
+      continue;
+    SummedRows parts = splitSum(rewriter, program);
+    std::string reason;
+    std::string name = other.getName().value_or("").str();
+    Location place = other.getLoc();
+    Kin kin = producers.contains(op) ? Kin::Producer : Kin::Sibling;
+    GenericOp fused = fuse(rewriter, other, parts.workers, kin, reason);
+    if (!fused) {
+      rewriter.eraseOp(parts.sum);
+      rewriter.eraseOp(parts.workers);
+      if (explain)
+        refusals.emplace_back(program.getLoc(),
+                              "sums of rows not taken by '" + name +
+                                  "': " + reason);
+      continue;
+    }
+    orders.erase(program);
+    // What was said of these two is not so any more.
+    llvm::erase_if(refusals, [&](const auto &refusal) {
+      auto isOf = [&](Location loc, const std::string &name) {
+        return refusal.first == loc &&
+               StringRef(refusal.second).contains(" '" + name + "': ");
+      };
+      return isOf(program.getLoc(), name) ||
+             isOf(place, program.getName().value_or("").str());
+    });
+    rewriter.replaceOp(program, parts.sum);
+    // Statistics that only the sum needed.
+    OrderAttr order = orderOf(fused);
+    orders.erase(fused);
+    orders[dropUnusedResults(rewriter, fused)] = order;
+    return true;
+  }
+  return false;
+}
+
 /// Erases ops of some kinds that are without use, users before what they use.
 template <typename... OpTys>
 static void eraseUnused(RewriterBase &rewriter, Operation *root) {
@@ -243,6 +314,8 @@ static llvm::SmallBitVector findNeededDims(GenericOp op) {
   for (Operation &inner : *op.getBlock()) {
     if (auto reduce = dyn_cast<ReduceOp>(inner))
       llvm::for_each(reduce.getDims().getAsValueRange<StringAttr>(), need);
+    else if (auto sum = dyn_cast<AccumulateOp>(inner))
+      llvm::for_each(sum.getDims().getAsValueRange<StringAttr>(), need);
     else if (auto random = dyn_cast<RandomOp>(inner))
       llvm::for_each(random.getDims().getAsValueRange<StringAttr>(), need);
     else if (auto extent = dyn_cast<ExtentOp>(inner))
@@ -334,6 +407,17 @@ void NormFusePass::runOnOperation() {
   root->walk([&](GenericOp op) { orderOf(op); });
   // What had too many readers may have one after siblings were fused.
   while (fuseAll(rewriter))
+    ;
+  // Each of them leaves one program less that sums rows.
+  auto sumOne = [&] {
+    return root
+        ->walk([&](GenericOp op) {
+          return sumBesides(rewriter, op) ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  while (sumOne())
     ;
   for (const auto &[loc, text] : refusals)
     emitRemark(loc) << text;

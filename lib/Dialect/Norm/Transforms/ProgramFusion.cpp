@@ -166,6 +166,10 @@ static bool isUnitDim(GenericOp op, unsigned dim) {
       if (llvm::is_contained(reduce.getDims().getAsValueRange<StringAttr>(),
                              name))
         return false;
+    } else if (auto sum = dyn_cast<AccumulateOp>(inner)) {
+      if (sum.getWorker() == name ||
+          llvm::is_contained(sum.getDims().getAsValueRange<StringAttr>(), name))
+        return false;
     } else if (auto random = dyn_cast<RandomOp>(inner)) {
       if (llvm::is_contained(random.getDims().getAsValueRange<StringAttr>(),
                              name))
@@ -190,7 +194,7 @@ static bool isCheapOp(Operation &op) {
     return isa<math::AbsFOp, math::AbsIOp, math::CopySignOp, math::FmaOp,
                math::FloorOp, math::CeilOp, math::TruncOp, math::RoundEvenOp>(
         op);
-  return !isa<ReduceOp, RandomOp>(op);
+  return !isa<ReduceOp, AccumulateOp, RandomOp>(op);
 }
 
 bool ProgramFusion::isCheap() const {
@@ -240,6 +244,13 @@ LogicalResult ProgramFusion::bindAxes(std::string &reason) {
       return failure();
     }
     unsigned result = cast<OpResult>(operand.get()).getResultNumber();
+    if (producer.getBlock()
+            ->getTerminator()
+            ->getOperand(result)
+            .getDefiningOp<AccumulateOp>()) {
+      reason = "the sums of its workers are whole once all of it is through";
+      return failure();
+    }
     AffineMap written = producer.getMap(producer.getInputs().size() + result);
     AffineMap read = consumer.getMatchingIndexingMap(&operand);
     for (auto [from, to] :
@@ -264,11 +275,17 @@ LogicalResult ProgramFusion::bindAxes(std::string &reason) {
   return success();
 }
 
+/// Whether a dim is that of workers which sum others.
+static bool isWorkerDim(GenericOp op, unsigned dim) {
+  return op.getWorkerDims() >> dim & 1;
+}
+
 /// Whether an operand differs along all dims of its program.
 static bool hasAllDims(GenericOp op, AffineMap map) {
   SmallVector<int64_t> extents = op.getExtents();
   for (unsigned dim = 0, e = op.getNumDims(); dim != e; ++dim)
-    if (extents[dim] != 1 && !map.isFunctionOfDim(dim))
+    if (extents[dim] != 1 && !map.isFunctionOfDim(dim) &&
+        !isWorkerDim(op, dim))
       return false;
   return true;
 }
@@ -278,6 +295,17 @@ static std::string printDims(GenericOp op) {
   for (unsigned dim = 0, e = op.getNumDims(); dim != e; ++dim)
     text += (dim ? ", " : "") + op.getDimName(dim).str();
   return text + ")";
+}
+
+/// The dims, as a bit set, that nothing of the other program is bound to,
+/// without those of workers.
+static uint64_t findOpenDims(GenericOp op,
+                             ArrayRef<std::optional<unsigned>> toOther) {
+  uint64_t open = 0;
+  for (auto [dim, other] : llvm::enumerate(toOther))
+    if (!other && !isWorkerDim(op, dim))
+      open |= uint64_t(1) << dim;
+  return open;
 }
 
 /// Binds the dims through which two siblings read the same tensors. Fails
@@ -308,9 +336,8 @@ LogicalResult ProgramFusion::bindShared(std::string &reason) {
     bindByExtents();
   if (!isWorth && !isNear)
     return failure();
-  auto isOpen = [](std::optional<unsigned> dim) { return !dim; };
-  if (isWorth && llvm::none_of(toConsumer, isOpen) &&
-      llvm::none_of(toProducer, isOpen))
+  if (isWorth && !findOpenDims(producer, toConsumer) &&
+      !findOpenDims(consumer, toProducer))
     return success();
   reason = "their iteration spaces differ, " + printDims(producer) + " and " +
            printDims(consumer);
@@ -334,6 +361,7 @@ void ProgramFusion::bindByExtents() {
       continue;
     for (unsigned c = 0, f = toProducer.size(); c != f; ++c) {
       if (toProducer[c] || !keepsOrder(p, c) ||
+          isWorkerDim(producer, p) != isWorkerDim(consumer, c) ||
           !haveSameExtent(producer, p, consumer, c))
         continue;
       toConsumer[p] = c;
@@ -353,13 +381,44 @@ static SmallVector<unsigned> orderIn(uint64_t dims,
   return ordered;
 }
 
+/// Sums of workers are over all rows of one space, which both have.
+LogicalResult ProgramFusion::checkWorkers(bool producerIsOpen,
+                                          bool consumerIsOpen,
+                                          std::string &reason) {
+  if (producerIsOpen || consumerIsOpen || !zeroDims.empty()) {
+    reason = "one sums over rows that the other hasn't";
+    return failure();
+  }
+  bool isOfBoth = producer.getWorkerDims() && consumer.getWorkerDims();
+  bool isSame = llvm::all_of(llvm::enumerate(toConsumer), [&](auto entry) {
+    return entry.value() || !isWorkerDim(producer, entry.index());
+  });
+  if (isOfBoth && !isSame) {
+    reason = "each sums over rows by workers of its own";
+    return failure();
+  }
+  baseIsProducer = producer.getWorkerDims() != 0;
+  bool agree;
+  GenericOp other = baseIsProducer ? consumer : producer;
+  uint64_t reduced = getAllReducedDims(other, agree);
+  if (!llvm::is_sorted(orderIn(reduced, baseIsProducer ? toProducer
+                                                       : toConsumer))) {
+    reason = "it would reduce in another order";
+    return failure();
+  }
+  return success();
+}
+
 /// One space has to hold the other; who runs over more dims than before has to
 /// be cheap enough to be computed again along them.
 LogicalResult ProgramFusion::checkSpaces(std::string &reason) {
-  bool producerIsOpen = false;
-  for (unsigned p = 0, e = toConsumer.size(); p != e; ++p)
-    producerIsOpen |= !toConsumer[p] && !llvm::is_contained(zeroDims, p);
-  bool consumerIsOpen = llvm::any_of(toProducer, [](auto dim) { return !dim; });
+  uint64_t open = findOpenDims(producer, toConsumer);
+  for (unsigned dim : zeroDims)
+    open &= ~(uint64_t(1) << dim);
+  bool producerIsOpen = open != 0;
+  bool consumerIsOpen = findOpenDims(consumer, toProducer) != 0;
+  if (producer.getWorkerDims() || consumer.getWorkerDims())
+    return checkWorkers(producerIsOpen, consumerIsOpen, reason);
   // Reductions stay in the space that fixes their order.
   baseIsProducer =
       producerIsOpen || (!consumerIsOpen && zeroDims.empty() &&

@@ -77,6 +77,8 @@ private:
   bool keepsOrder(unsigned p, unsigned c) const;
   void bindByExtents();
   LogicalResult checkSpaces(std::string &reason);
+  LogicalResult checkWorkers(bool producerIsOpen, bool consumerIsOpen,
+                             std::string &reason);
   LogicalResult checkReductions(std::string &reason);
   LogicalResult checkExtents(std::string &reason);
   bool isCheap() const;
@@ -108,6 +110,10 @@ void moveReshapesBelow(RewriterBase &rewriter, GenericOp program,
 
 /// Removes inputs that the body doesn't use, unless an extent needs them.
 void dropUnusedInputs(RewriterBase &rewriter, GenericOp op);
+
+/// The program without the results that nobody uses, in its place; or as it is
+/// where there is none, or what is left wouldn't tell the extents of all dims.
+GenericOp dropUnusedResults(RewriterBase &rewriter, GenericOp op);
 
 } // namespace mlir::norm
 

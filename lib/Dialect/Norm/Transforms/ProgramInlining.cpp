@@ -91,6 +91,9 @@ static void inlineBody(RewriterBase &rewriter, Side &side) {
     };
     if (auto reduce = dyn_cast<ReduceOp>(copy)) {
       reduce.setDimsAttr(renameAll(reduce.getDims()));
+    } else if (auto sum = dyn_cast<AccumulateOp>(copy)) {
+      sum.setDimsAttr(renameAll(sum.getDims()));
+      sum.setWorkerAttr(cast<StringAttr>(rename(side, sum.getWorkerAttr())));
     } else if (auto random = dyn_cast<RandomOp>(copy)) {
       random.setDimsAttr(renameAll(random.getDims()));
     } else if (auto extent = dyn_cast<ExtentOp>(copy)) {
@@ -124,6 +127,71 @@ void norm::dropUnusedInputs(RewriterBase &rewriter, GenericOp op) {
     }
     op.setIndexingMapsAttr(rewriter.getArrayAttr(maps));
   });
+}
+
+GenericOp norm::dropUnusedResults(RewriterBase &rewriter, GenericOp op) {
+  unsigned numInputs = op.getInputs().size();
+  SmallVector<Value> outputs;
+  SmallVector<AffineMap> maps;
+  SmallVector<unsigned> kept;
+  for (unsigned i = 0; i != numInputs; ++i)
+    maps.push_back(op.getMap(i));
+  for (OpResult result : op->getResults()) {
+    unsigned number = numInputs + result.getResultNumber();
+    if (result.use_empty() && op.getBlock()->getArgument(number).use_empty())
+      continue;
+    kept.push_back(result.getResultNumber());
+    outputs.push_back(op.getOutputs()[kept.back()]);
+    maps.push_back(op.getMap(number));
+  }
+  if (kept.empty() || kept.size() == op->getNumResults())
+    return op;
+  SmallVector<int64_t> told(op.getNumDims(), ShapedType::kDynamic);
+  llvm::SmallBitVector isTold(op.getNumDims());
+  SmallVector<Value> operands(op.getInputs());
+  llvm::append_range(operands, outputs);
+  for (auto [operand, map] : llvm::zip(operands, maps))
+    for (auto [axis, expr] : llvm::enumerate(map.getResults()))
+      if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
+        isTold.set(dim.getPosition());
+        int64_t extent =
+            cast<ShapedType>(operand.getType()).getDimSize(axis);
+        if (ShapedType::isStatic(extent))
+          told[dim.getPosition()] = extent;
+      }
+  if (!isTold.all() || told != op.getExtents())
+    return op;
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  SmallVector<StringRef> names;
+  for (unsigned dim = 0; dim != op.getNumDims(); ++dim)
+    names.push_back(op.getDimName(dim));
+  auto made = GenericOp::create(rewriter, op.getLoc(), op.getInputs(), outputs,
+                                names, maps);
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  made.setNameAttr(op.getNameAttr());
+  made.setOrderAttr(op.getOrderAttr());
+  made.setScheduleAttr(op.getScheduleAttr());
+  SmallVector<Value> arguments(numInputs + op->getNumResults());
+  for (unsigned i = 0; i != numInputs; ++i)
+    arguments[i] = made.getBlock()->getArgument(i);
+  for (auto [i, number] : llvm::enumerate(kept))
+    arguments[numInputs + number] = made.getBlock()->getArgument(numInputs + i);
+  // Nothing uses the arguments of results that nobody uses.
+  for (Value &argument : arguments)
+    if (!argument)
+      argument = op.getBlock()->getArgument(&argument - arguments.data());
+  Operation *yield = op.getBlock()->getTerminator();
+  SmallVector<Value> yielded;
+  for (unsigned number : kept)
+    yielded.push_back(yield->getOperand(number));
+  rewriter.modifyOpInPlace(yield, [&] { yield->setOperands(yielded); });
+  rewriter.inlineBlockBefore(op.getBlock(), made.getBlock(),
+                             made.getBlock()->end(), arguments);
+  for (auto [i, number] : llvm::enumerate(kept))
+    rewriter.replaceAllUsesWith(op->getResult(number), made->getResult(i));
+  rewriter.eraseOp(op);
+  return made;
 }
 
 GenericOp ProgramFusion::build(RewriterBase &rewriter) {

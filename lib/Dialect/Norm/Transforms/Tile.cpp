@@ -69,7 +69,7 @@ struct Space {
   /// The dims of the program that each dim of the kernel stands for.
   SmallVector<SmallVector<unsigned>> rows, columns;
 
-  tile::SpaceAttr toAttribute(GenericOp op) const;
+  tile::SpaceAttr toAttribute(const Program &program) const;
   /// Number of the kernel's dim that stands for `dim` alone.
   std::optional<unsigned> find(unsigned dim) const {
     for (auto [number, group] : llvm::enumerate(
@@ -173,7 +173,8 @@ static Space findSpace(const Program &program) {
   return space;
 }
 
-tile::SpaceAttr Space::toAttribute(GenericOp op) const {
+tile::SpaceAttr Space::toAttribute(const Program &program) const {
+  GenericOp op = program.op;
   SmallVector<int64_t> extents = op.getExtents();
   auto extentsOf = [&](ArrayRef<SmallVector<unsigned>> groups) {
     SmallVector<int64_t> result;
@@ -204,7 +205,8 @@ tile::SpaceAttr Space::toAttribute(GenericOp op) const {
     axes.push_back(DenseI64ArrayAttr::get(op.getContext(), list));
   }
   return tile::SpaceAttr::get(op.getContext(), extentsOf(rows),
-                              extentsOf(columns), axes);
+                              extentsOf(columns), axes, program.workers,
+                              program.strands);
 }
 
 //===----------------------------------------------------------------------===//
@@ -530,10 +532,15 @@ LogicalResult KernelBuilder::buildPhase(unsigned phase, tile::PhaseOp op) {
     if (program.accesses[number] == Access::Row ||
         program.storePhase(i) != phase)
       continue;
-    Value value = getVector(result);
+    auto sum = result.getDefiningOp<AccumulateOp>();
+    Value value = getVector(sum ? sum.getValue() : result);
     if (!value)
       return failure();
-    if (generic.getBlock()->getArgument(number).use_empty())
+    if (sum)
+      tile::SumRowsOp::create(chunks, loc, value,
+                                 kernel.getBlock()->getArgument(number),
+                                 column);
+    else if (generic.getBlock()->getArgument(number).use_empty())
       storeChunk(number, value);
     else
       replacements.emplace_back(number, value);
@@ -696,7 +703,7 @@ LogicalResult NormTile::tileOne(GenericOp op, SymbolTable &symbols) {
     return failure();
   OpBuilder b(op);
   Space space = findSpace(*program);
-  tile::SpaceAttr spaceAttr = space.toAttribute(op);
+  tile::SpaceAttr spaceAttr = space.toAttribute(*program);
   for (unsigned dim = 0; dim < spaceAttr.getNumDims(); ++dim)
     if (spaceAttr.getExtent(dim) < 0 && spaceAttr.findOperand(dim) < 0)
       return op.emitOpError("expects an operand that tells every extent");

@@ -44,6 +44,11 @@ static bool isGlobalAddress(Type type) {
   return pointer && pointer.getAddressSpace() == 1;
 }
 
+static bool isSharedAddress(Type type) {
+  auto pointer = dyn_cast<LLVM::LLVMPointerType>(type);
+  return pointer && pointer.getAddressSpace() == 3;
+}
+
 #include "norm/Dialect/NormTile/IR/NormTileDialect.cpp.inc"
 
 #define GET_TYPEDEF_CLASSES
@@ -98,6 +103,15 @@ Attribute SpaceAttr::parse(AsmParser &parser, Type) {
     return success();
   };
   SMLoc loc = parser.getCurrentLocation();
+  int64_t workers = 0, strands = 0;
+  auto parseWorkers = [&]() -> ParseResult {
+    if (failed(parser.parseOptionalComma()))
+      return success();
+    return failure(parser.parseKeyword("workers") || parser.parseEqual() ||
+                   parser.parseInteger(workers) || parser.parseComma() ||
+                   parser.parseKeyword("strands") || parser.parseEqual() ||
+                   parser.parseInteger(strands));
+  };
   if (parser.parseLess() || parser.parseKeyword("rows") ||
       parser.parseEqual() || parseNumbers(parser, rows) ||
       parser.parseComma() || parser.parseKeyword("columns") ||
@@ -105,10 +119,11 @@ Attribute SpaceAttr::parse(AsmParser &parser, Type) {
       parser.parseComma() || parser.parseKeyword("axes") ||
       parser.parseEqual() ||
       parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseAxes) ||
-      parser.parseGreater())
+      parseWorkers() || parser.parseGreater())
     return {};
   return SpaceAttr::getChecked([&] { return parser.emitError(loc); },
-                               parser.getContext(), rows, columns, axes);
+                               parser.getContext(), rows, columns, axes,
+                               workers, strands);
 }
 
 void SpaceAttr::print(AsmPrinter &p) const {
@@ -130,13 +145,22 @@ void SpaceAttr::print(AsmPrinter &p) const {
   llvm::interleaveComma(getAxes(), p, [&](DenseI64ArrayAttr axes) {
     printNumbers(axes.asArrayRef(), true);
   });
-  p << "]>";
+  p << ']';
+  if (getWorkers() != 0)
+    p << ", workers = " << getWorkers() << ", strands = " << getStrands();
+  p << '>';
 }
 
 LogicalResult SpaceAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 ArrayRef<int64_t> rows,
                                 ArrayRef<int64_t> columns,
-                                ArrayRef<DenseI64ArrayAttr> axes) {
+                                ArrayRef<DenseI64ArrayAttr> axes,
+                                int64_t workers, int64_t strands) {
+  if (workers < 0 || (workers > 0) != (strands > 0) ||
+      (strands > 0 && !llvm::isPowerOf2_64(strands)))
+    return emitError() << "expects workers of a power of two of strands, or "
+                          "none, but got "
+                       << workers << " of " << strands;
   for (ArrayRef<int64_t> extents : {rows, columns})
     for (int64_t extent : extents)
       if (extent < -1)

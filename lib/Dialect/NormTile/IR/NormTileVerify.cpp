@@ -70,6 +70,7 @@ private:
   LogicalResult verifyChunkAccess(Operation *op, Value buffer, Value givenRow,
                                   Value givenColumn, Value column, Type vector);
   LogicalResult verifyChunkType(Operation *op, Type type);
+  LogicalResult verifySumRows(SumRowsOp op, Value column);
   LogicalResult verifyHold(HoldOp op);
   LogicalResult verifyHeld(HeldOp op);
 
@@ -184,7 +185,7 @@ LogicalResult KernelVerifier::verifyUses() {
     if (!isa<MemRefType>(arg.getType()))
       continue;
     for (Operation *user : arg.getUsers())
-      if (!isa<LoadOp, StoreOp, LoadRowOp, StoreRowOp>(user))
+      if (!isa<LoadOp, StoreOp, SumRowsOp, LoadRowOp, StoreRowOp>(user))
         return user->emitOpError()
                << "is not a load or store of norm_tile, and can't use operand #"
                << arg.getArgNumber() << " of a kernel";
@@ -281,6 +282,30 @@ LogicalResult KernelVerifier::verifyChunkAccess(Operation *op, Value buffer,
   return success();
 }
 
+/// Sums lie worker after worker, and one by one are kept for each column.
+LogicalResult KernelVerifier::verifySumRows(SumRowsOp op, Value column) {
+  if (space.getWorkers() == 0)
+    return op.emitOpError("expects a space with workers");
+  if (isAcross || columns < 0)
+    return op.emitOpError("expects an order along memory and a static column "
+                          "extent");
+  if (failed(verifyChunkAccess(op, op.getDestination(), Value(),
+                               op.getColumn(), column,
+                               op.getValue().getType())))
+    return failure();
+  auto memref = cast<MemRefType>(op.getDestination().getType());
+  if (!memref.getElementType().isF32() && !memref.getElementType().isF64())
+    return op.emitOpError() << "expects sums of f32 or f64 but got " << memref;
+  if (!memref.hasStaticShape() || !memref.getLayout().isIdentity() ||
+      memref.getNumElements() != space.getWorkers() * columns)
+    return op.emitOpError()
+           << "expects a contiguous buffer of " << space.getWorkers() << " x "
+           << columns << " sums but got " << memref;
+  if (!op.getDestination().hasOneUse())
+    return op.emitOpError("expects the only use of its buffer");
+  return success();
+}
+
 LogicalResult KernelVerifier::verifyHold(HoldOp op) {
   int64_t slot = op.getSlot();
   if (columns < 0 ||
@@ -343,6 +368,8 @@ LogicalResult KernelVerifier::verifyChunkOp(Operation *op, Value column) {
     return verifyChunkAccess(op, store.getDestination(), store.getRow(),
                              store.getColumn(), column,
                              store.getValue().getType());
+  if (auto sum = dyn_cast<SumRowsOp>(op))
+    return verifySumRows(sum, column);
   if (auto hold = dyn_cast<HoldOp>(op))
     return verifyHold(hold);
   if (auto held = dyn_cast<HeldOp>(op))

@@ -131,6 +131,11 @@ def Norm_ScheduleAttr : Norm_Attr<"Schedule", "schedule"> {
     `pdl`: the kernel may be launched while what precedes it in its stream still
     runs, and waits by itself (programmatic dependent launch); of no effect where
     the target has none, or where CTAs meet.
+    `stages`: rows of a worker whose inputs are copied to shared memory ahead of
+    use, where the kernel sums over rows; 0 where they are loaded when needed.
+    `cluster`: CTAs of a cluster that share the `threads` of a row, along memory.
+    With more than one, streamed inputs come by bulk copies into a ring of
+    shared memory, from which later phases read them again.
 
     Example: `#norm.schedule<threads = 128, residency = registers>`
   }];
@@ -142,7 +147,9 @@ def Norm_ScheduleAttr : Norm_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "1">:$vector,
     DefaultValuedParameter<"int64_t", "0">:$max_registers,
     DefaultValuedParameter<"int64_t", "1">:$split,
-    DefaultValuedParameter<"bool", "true">:$pdl);
+    DefaultValuedParameter<"bool", "true">:$pdl,
+    DefaultValuedParameter<"int64_t", "0">:$stages,
+    DefaultValuedParameter<"int64_t", "1">:$cluster);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -98,6 +98,8 @@ def Norm_GenericOp : Norm_Op<"generic", [
     /// The dims a value of the body varies on, as a bit set. Computes all of
     /// them in one walk.
     ::llvm::DenseMap<::mlir::Value, uint64_t> computeSupports();
+    /// The dims, as a bit set, on which sums of workers vary.
+    uint64_t getWorkerDims();
   }];
 }
 
@@ -120,6 +122,33 @@ def Norm_ReduceOp : Norm_BodyOp<"reduce",
   let arguments = (ins Norm_ReduceKindAttr:$kind, Norm_Scalar:$value,
     StrArrayAttr:$dims);
   let results = (outs Variadic<Norm_Scalar>:$results);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Norm_AccumulateOp : Norm_BodyOp<"accumulate",
+    [AllTypesMatch<["value", "result"]>]> {
+  let summary = "sums over dims, by workers";
+  let description = [{
+    Adds the operand up over `dims`, of which each *worker* takes its share; the
+    result varies on the dim `worker`. With `W` workers of `strands` strands
+    each, point `q` of `dims` in row-major order belongs to worker
+    `q / strands mod W` and there to strand `q mod strands`. A strand adds its
+    points in rising order, beginning with -0.0; the strands of a worker are
+    combined by halving.
+
+    That is the part of a sum over rows which a kernel over rows can do beside
+    its other work, whatever order rows come in on a device: each CTA is a
+    worker. The sums of the workers are added by another program. So the result
+    can only be yielded, to an output with the dim of workers, on which nothing
+    else varies and whose extent is static.
+
+    Example: `%p = norm.accumulate %v over [row] by worker strands 4 : f32`
+  }];
+  let arguments = (ins AnyTypeOf<[F32, F64]>:$value, StrArrayAttr:$dims,
+    StrAttr:$worker,
+    DefaultValuedAttr<ConfinedAttr<I64Attr, [IntPositive]>, "1">:$strands);
+  let results = (outs AnyTypeOf<[F32, F64]>:$result);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

@@ -61,14 +61,18 @@ def NormTile_VariantAttr : AttrDef<NormTile_Dialect, "Variant"> {
     `block` threads work on `rows_per_cta` rows (across memory: elements);
     `shared` bytes of dynamic shared memory are needed. `split` CTAs share them,
     as many as fit where it is 0, by way of `counters` bytes of counters and
-    `workspace` bytes of other memory.
+    `workspace` bytes of other memory. With `persistent`, clusters of `cluster`
+    CTAs do one group of `rows_per_cta` rows after the other, as many clusters
+    as are resident.
   }];
   let parameters = (ins "::mlir::StringAttr":$symbol, "int64_t":$alignment,
     "int64_t":$block, "int64_t":$rows_per_cta, "int64_t":$shared,
     DefaultValuedParameter<"int64_t", "1">:$split,
     DefaultValuedParameter<"int64_t", "0">:$counters,
     DefaultValuedParameter<"int64_t", "0">:$workspace,
-    DefaultValuedParameter<"int64_t", "0">:$column_alignment);
+    DefaultValuedParameter<"int64_t", "0">:$column_alignment,
+    DefaultValuedParameter<"int64_t", "1">:$cluster,
+    DefaultValuedParameter<"bool", "false">:$persistent);
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
@@ -85,10 +89,15 @@ def NormTile_SpaceAttr : AttrDef<NormTile_Dialect, "Space"> {
 
     Example, of a matrix and a vector of columns:
     `#norm_tile.space<rows = [-1], columns = [4096], axes = [[0, 1], [_, 0]]>`
+
+    Where the kernel sums over rows, there are `workers` of `strands` strands
+    each, which share the rows as `norm.accumulate` says; else both are 0.
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$rows,
     ArrayRefParameter<"int64_t">:$columns,
-    ArrayRefParameter<"::mlir::DenseI64ArrayAttr">:$axes);
+    ArrayRefParameter<"::mlir::DenseI64ArrayAttr">:$axes,
+    DefaultValuedParameter<"int64_t", "0">:$workers,
+    DefaultValuedParameter<"int64_t", "0">:$strands);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
@@ -245,6 +254,22 @@ def NormTile_StoreOp : NormTile_Op<"store", [HasParent<"PhaseOp">]> {
   }];
 }
 
+def NormTile_SumRowsOp : NormTile_Op<"sum_rows", [HasParent<"PhaseOp">]> {
+  let summary = "add a chunk to the sums of its columns over rows";
+  let description = [{
+    Each strand of a worker adds what its rows have in the chunk, in rising
+    order. When it is through with them, the worker's sum is stored:
+    `destination` is contiguous, has workers on its first axis and columns on
+    the others.
+  }];
+  let arguments = (ins AnyVectorOfNonZeroRank:$value, AnyMemRef:$destination,
+    Index:$column);
+  let assemblyFormat = [{
+    $value `,` $destination `[` $column `]` attr-dict
+      `:` type($value) `,` type($destination)
+  }];
+}
+
 def NormTile_LoadRowOp : NormTile_Op<"load_row", [HasParent<"WorkOp">]> {
   let summary = "load the element of a row; across memory, those of a chunk";
   let arguments = (ins AnyMemRef:$source, Index:$row);
@@ -384,5 +409,7 @@ def NormTile_UnitBarrierOp : NormTile_Op<"unit_barrier", []> {
       `:` type($counter)
   }];
 }
+
+include "norm/Dialect/NormTile/IR/NormTileClusterOps.td"
 
 #endif // NORM_DIALECT_NORMTILE_IR_NORMTILEOPS_TD
