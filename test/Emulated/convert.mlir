@@ -127,8 +127,8 @@ gpu.module @features {
 
 gpu.module @features {
   gpu.func @wait() kernel {
-    // expected-error@below {{'nvvm.cp.async.wait.group' has no emulation}}
-    nvvm.cp.async.wait.group 0
+    // expected-error@below {{'nvvm.fence.sc.cluster' has no emulation}}
+    nvvm.fence.sc.cluster
     gpu.return
   }
 }
