@@ -56,6 +56,8 @@ private:
   void addSplits();
   void addResidencies();
   void addRegisters();
+  void addClusters();
+  void addStages();
 
   const Schedule &base;
   const ProgramFacts &facts;
@@ -97,9 +99,11 @@ void Neighbours::addThreadsAlong() {
       continue;
     Schedule schedule = base;
     schedule.threads = base.threads * factor / divisor;
-    schedule.rowsPerCta = std::clamp<int64_t>(
-        base.rowsPerCta, std::max<int64_t>(1, kLeastBlock / schedule.threads),
-        std::max<int64_t>(1, kMostBlock / schedule.threads));
+    // Strands of a worker are no choice.
+    if (!facts.strands)
+      schedule.rowsPerCta = std::clamp<int64_t>(
+          base.rowsPerCta, std::max<int64_t>(1, kLeastBlock / schedule.threads),
+          std::max<int64_t>(1, kMostBlock / schedule.threads));
     // A cap is for a number of threads; who has half of them may have twice as
     // many registers.
     schedule.maxRegisters = 0;
@@ -160,14 +164,50 @@ void Neighbours::addRegisters() {
     }
 }
 
+/// CTAs that share a row take all lanes of it, and hold it in shared memory.
+void Neighbours::addClusters() {
+  for (int64_t cluster : {base.cluster * 2, base.cluster / 2, int64_t(8),
+                          int64_t(16), int64_t(1)}) {
+    if (cluster < 1 || cluster == base.cluster ||
+        cluster > limits.mostClusterCtas)
+      continue;
+    Schedule schedule = base;
+    schedule.cluster = cluster;
+    schedule.threads = facts.lanes;
+    schedule.rowsPerCta = 1;
+    schedule.residency = Residency::Stream;
+    schedule.maxRegisters = 0;
+    add(schedule);
+  }
+}
+
+/// Rows that are on their way while others are summed.
+void Neighbours::addStages() {
+  if (!facts.strands)
+    return;
+  for (int64_t stages : {base.stages + 1, base.stages - 1, base.stages + 2,
+                         base.stages - 2, int64_t(0), int64_t(2)}) {
+    if (stages < 0 || stages == 1)
+      continue;
+    Schedule schedule = base;
+    schedule.stages = stages;
+    add(schedule);
+  }
+}
+
 void Neighbours::collectAlong() {
   addThreadsAlong();
   addResidencies();
   addRowsAlong();
+  addClusters();
+  addStages();
   Schedule schedule = base;
   schedule.prefetch = !base.prefetch;
   add(schedule);
   addRegisters();
+  // Workers fill the device as long as it has rows.
+  if (facts.strands)
+    return;
   schedule = base;
   schedule.pdl = !base.pdl;
   add(schedule);

@@ -44,11 +44,14 @@ llvm::Error Compilation::checkOptions() {
   pipelineOptions.schedule = options.schedule;
   pipelineOptions.explain = options.explain;
   pipelineOptions.math = options.math;
-  pipelineOptions.sources = {
-      options.tuning, options.usesShippedTuning, options.device,
-      [this](const ScheduleDecision &decision) {
-        schedules.push_back(decision);
-      }};
+  ScheduleSources &sources = pipelineOptions.sources;
+  sources.tuning = options.tuning;
+  if (!options.usesShippedTuning)
+    sources.shipped.clear();
+  sources.device = options.device;
+  sources.listener = [this](const ScheduleDecision &decision) {
+    schedules.push_back(decision);
+  };
   manifest.math = options.math;
   manifest.norm = versionString().str();
   manifest.target = options.target;

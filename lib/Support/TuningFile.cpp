@@ -442,18 +442,19 @@ std::optional<TuningEntry> norm::findInText(llvm::StringRef text,
   return std::nullopt;
 }
 
+std::optional<TuningEntry>
+norm::findInTexts(llvm::ArrayRef<llvm::StringRef> texts, const TuningKey &key) {
+  for (llvm::StringRef text : texts)
+    if (std::optional<TuningEntry> entry = findInText(text, key))
+      return entry;
+  return std::nullopt;
+}
+
 static constexpr llvm::StringLiteral kShipped[] = {
 #include "ShippedTuning.inc"
     // Where there is no file.
     ""};
 
-llvm::ArrayRef<llvm::StringLiteral> norm::shippedTuningTexts() {
-  return llvm::ArrayRef(kShipped).drop_back();
-}
-
-std::optional<TuningEntry> norm::findShippedTuning(const TuningKey &key) {
-  for (llvm::StringRef text : shippedTuningTexts())
-    if (std::optional<TuningEntry> entry = findInText(text, key))
-      return entry;
-  return std::nullopt;
+std::vector<llvm::StringRef> norm::shippedTunings() {
+  return {std::begin(kShipped), std::prev(std::end(kShipped))};
 }

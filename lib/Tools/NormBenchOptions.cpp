@@ -234,10 +234,11 @@ llvm::Expected<BenchOptions> tools::parseBenchOptions(int argc, char **argv) {
   }
   if (!options.tune && !options.tuningOut.empty())
     return wrong("--tuning-out", "expects --tune");
-  for (auto [option, value] :
-       {std::pair<llvm::StringRef, llvm::StringRef>("--json", options.json),
-        {"--report", options.report}})
-    if (options.tune && !value.empty())
+  for (auto [option, isGiven] :
+       {std::pair<llvm::StringRef, bool>("--json", !options.json.empty()),
+        {"--report", !options.report.empty()},
+        {"--against", !options.against.empty()}})
+    if (options.tune && isGiven)
       return wrong(option, "expects no --tune, which measures no cells");
   if (options.choice.suites.empty())
     for (llvm::StringRef suite : suiteNames())

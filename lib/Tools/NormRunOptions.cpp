@@ -211,6 +211,8 @@ llvm::Error convert(const CommandLine &line, RunOptions &options) {
   options.tuneSeconds = line.tuneLimit;
   if (!line.tune && !line.tuningOut.empty())
     return wrong("tuning-out", "expects --tune");
+  if (options.tuneSeconds == 0)
+    return wrong("tune-limit", "expects 1 or more but got 0");
   if (line.backward.getNumOccurrences() != 0) {
     llvm::Expected<DerivativeOptions> backward =
         parseDerivativeOptions(line.backward);

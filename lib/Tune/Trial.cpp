@@ -195,7 +195,7 @@ TrialBench::load(const Artifact &artifact, std::string &fault) {
   // A fault that the emulated device finds is one of ours.
   error =
       llvm::handleErrors(std::move(error), [&](const EmulationError &found) {
-        fault = found.message();
+        fault = llvm::StringRef(found.message()).split('\n').first.str();
       });
   llvm::consumeError(std::move(error));
   // Somebody's limit; but a device that has failed fails from then on.

@@ -34,11 +34,10 @@ double TuneProgress::share() const {
   return std::clamp(std::max(byCount, byTime), 0.0, 1.0);
 }
 
-static TuningFile collect(llvm::ArrayRef<TunedProgram> programs,
-                          bool areFaster) {
+static TuningFile collect(llvm::ArrayRef<TunedProgram> programs, bool areKept) {
   TuningFile file;
   for (const TunedProgram &program : programs)
-    if (program.isFaster == areFaster)
+    if (program.isKept == areKept)
       file.add(program.entry);
   return file;
 }
@@ -84,6 +83,14 @@ private:
   /// Takes what was chosen so far for what others are compared with.
   llvm::Error rebase();
 
+  /// Whether the program was compiled with this schedule.
+  bool hasSchedule(const Artifact &artifact, const Schedule &schedule) const {
+    return llvm::any_of(
+        artifact.schedules, [&](const ScheduleDecision &decision) {
+          return decision.program == program->program &&
+                 toString(decision.schedule) == toString(schedule);
+        });
+  }
   TuningEntry makeEntry(const Schedule &schedule) const;
   bool isOver() const;
   double elapsed() const {
@@ -146,7 +153,7 @@ llvm::Error Search::tryBatch(llvm::ArrayRef<Schedule> schedules) {
   std::vector<Candidate> fresh;
   for (auto [schedule, artifact] : llvm::zip(schedules, artifacts)) {
     ++tried;
-    if (!artifact) {
+    if (!artifact || !hasSchedule(*artifact, schedule)) {
       ++outcome.refused;
       continue;
     }
@@ -233,7 +240,7 @@ std::vector<Schedule> Search::known() const {
     if (const TuningEntry *entry = compile.tuning->find(key))
       texts.push_back(entry->schedule);
   if (compile.usesShippedTuning)
-    if (std::optional<TuningEntry> entry = findShippedTuning(key))
+    if (std::optional<TuningEntry> entry = findInTexts(shippedTunings(), key))
       texts.push_back(entry->schedule);
   std::vector<Schedule> schedules;
   for (const std::string &text : texts) {
@@ -283,6 +290,10 @@ llvm::Expected<TunedProgram> Search::choose() {
     result.gain = 1 - best->trial->ratio();
     tuned = best->trial->microseconds;
   }
+  // Who wants the model's in spite of a shipped one has to say so.
+  result.isKept = best || findInTexts(shippedTunings(),
+                                      {result.entry.device, result.entry.target,
+                                       result.entry.program});
   for (unsigned call = 0; call < bench.numCalls(); ++call)
     result.entry.times.push_back(
         {bench.describeCall(call), models[call], tuned[call]});

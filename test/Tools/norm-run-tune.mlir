@@ -39,6 +39,13 @@
 // RUN: not norm-run %s --device=emulated --arg 0=random:4x256 --tuning-out=%t.json 2>&1 | FileCheck %s --check-prefix=ALONE
 // ALONE: norm-run: error: --tuning-out: expects --tune
 // ALONE-NOT: {{.}}
+// RUN: not norm-run %s --device=emulated --arg 0=random:4x256 --tune --tune-limit=0 2>&1 | FileCheck %s --check-prefix=LIMIT
+// LIMIT: norm-run: error: --tune-limit: expects 1 or more but got 0
+// LIMIT-NOT: {{.}}
+// RUN: norm-opt %s --norm-to-gpu-pipeline=target=sm_90 -o %t.gpu.mlir
+// RUN: not norm-run %t.gpu.mlir --device=emulated --arg 0=random:4x256 --arg 2=empty:4x256 --tune 2>&1 | FileCheck %s --check-prefix=KERNELS
+// KERNELS: norm-run: error: expects a program without a schedule for tuning but got none
+// KERNELS-NOT: {{.}}
 // RUN: not norm-run %s --device=emulated --arg 0=random:4x256 --tuning=%s 2>&1 | FileCheck %s --check-prefix=INPUT
 // INPUT: norm-run: error: {{.*}}norm-run-tune.mlir: expects JSON but got
 // INPUT-NOT: error:

@@ -48,8 +48,9 @@ struct ScheduleDecision {
 struct ScheduleSources {
   /// The file that was named, if one was.
   std::shared_ptr<const TuningFile> tuning;
-  /// Whether the files that are a part of the library count.
-  bool usesShipped = true;
+  /// The texts of files that are used without being named: those that are a
+  /// part of the library.
+  std::vector<llvm::StringRef> shipped = shippedTunings();
   /// See `TuningKey::device`.
   std::string device;
   /// Is told of each program that is scheduled.

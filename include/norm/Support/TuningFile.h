@@ -121,11 +121,12 @@ llvm::Error mergeIntoFile(llvm::StringRef path, const TuningFile &added,
 std::optional<TuningEntry> findInText(llvm::StringRef text,
                                       const TuningKey &key);
 
-/// The texts of the files in share/tuning, which are a part of this library.
-llvm::ArrayRef<llvm::StringLiteral> shippedTuningTexts();
+/// The same for several texts, in their order.
+std::optional<TuningEntry> findInTexts(llvm::ArrayRef<llvm::StringRef> texts,
+                                       const TuningKey &key);
 
-/// The entry of a key in these files.
-std::optional<TuningEntry> findShippedTuning(const TuningKey &key);
+/// The texts of the files in share/tuning, which are a part of this library.
+std::vector<llvm::StringRef> shippedTunings();
 
 } // namespace norm
 

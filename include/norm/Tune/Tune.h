@@ -73,6 +73,8 @@ struct TunedProgram {
   /// With the model's schedule where no other is faster.
   TuningEntry entry;
   bool isFaster = false;
+  /// Whether a file should have it: it's faster, or a shipped entry isn't.
+  bool isKept = false;
   /// The share of time that is saved, as a geometric mean over the calls.
   double gain = 0;
 };

@@ -19,8 +19,10 @@ namespace {
 TargetLimits limitsOf(llvm::StringRef target) {
   TargetLimits limits;
   limits.isHost = target == "host";
-  if (const GPUTarget *gpu = findGPUTarget(target))
+  if (const GPUTarget *gpu = findGPUTarget(target)) {
     limits.sharedPerCta = gpu->sharedPerCta;
+    limits.mostClusterCtas = gpu->mostClusterCtas();
+  }
   return limits;
 }
 
@@ -129,6 +131,31 @@ TEST(ScheduleChoice, EachFieldIsTried) {
       hasWith(all, [&](const Schedule &s) { return s.vector != base.vector; }));
   EXPECT_TRUE(hasWith(
       all, [&](const Schedule &s) { return s.rowsPerCta != base.rowsPerCta; }));
+}
+
+TEST(ScheduleChoice, LongRowsAreTriedInClusters) {
+  ProgramFacts facts = alongFacts(1 << 17);
+  facts.rows = 4096;
+  Schedule base = chooseSchedule(facts, limitsOf("sm_90"));
+  EXPECT_TRUE(hasWith(neighbours(base, facts), [&](const Schedule &s) {
+    return s.cluster != base.cluster;
+  }));
+  // Where there are none.
+  base = chooseSchedule(facts, limitsOf("sm_80"));
+  EXPECT_FALSE(hasWith(neighbours(base, facts, "", "sm_80"),
+                       [&](const Schedule &s) { return s.cluster > 1; }));
+}
+
+TEST(ScheduleChoice, SumsOfRowsAreTriedWithOtherStages) {
+  ProgramFacts facts = alongFacts(4096);
+  facts.strands = strandsFor(4096);
+  facts.sumBytes = 4;
+  Schedule base = chooseSchedule(facts, limitsOf("sm_90"));
+  std::vector<Schedule> all = neighbours(base, facts);
+  EXPECT_TRUE(
+      hasWith(all, [&](const Schedule &s) { return s.stages != base.stages; }));
+  for (const Schedule &schedule : all)
+    EXPECT_EQ(schedule.rowsPerCta, facts.strands);
 }
 
 TEST(ScheduleChoice, FixedFieldsStay) {

@@ -227,20 +227,37 @@ TEST(TuningFile, EntriesAreFoundInTextsAsInFiles) {
 }
 
 TEST(TuningFile, ShippedFilesAreFiles) {
-  for (llvm::StringRef text : shippedTuningTexts()) {
+  for (llvm::StringRef text : shippedTunings()) {
     llvm::Expected<TuningFile> file = TuningFile::parse(text, "shipped");
     ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
     // As `print` has it, which `findInText` needs, and found again.
     EXPECT_EQ(file->print(), text.str());
     for (const TuningEntry &entry : file->list()) {
       EXPECT_NE(entry.device, TuningFile::kEmulated);
-      std::optional<TuningEntry> found =
-          findShippedTuning({entry.device, entry.target, entry.program});
+      std::optional<TuningEntry> found = findInTexts(
+          shippedTunings(), {entry.device, entry.target, entry.program});
       ASSERT_TRUE(found.has_value()) << entry.program;
       EXPECT_EQ(*found, entry);
     }
   }
-  EXPECT_FALSE(findShippedTuning({"", "sm_90", "0123456789abcdef"}));
+  EXPECT_FALSE(
+      findInTexts(shippedTunings(), {"", "sm_90", "0123456789abcdef"}));
+}
+
+TEST(TuningFile, EmbeddedTextsAreThoseOfTheFiles) {
+  static constexpr llvm::StringLiteral kEmbedded[] = {
+#include "TestTuning.inc"
+  };
+  ASSERT_EQ(std::size(kEmbedded), 1u);
+  auto buffer =
+      llvm::MemoryBuffer::getFile(NORM_TEST_INPUTS_DIR "/tuning.json");
+  ASSERT_TRUE(bool(buffer));
+  EXPECT_EQ((*buffer)->getBuffer(), kEmbedded[0]);
+  llvm::Expected<TuningFile> file =
+      TuningFile::parse(kEmbedded[0], "tuning.json");
+  ASSERT_TRUE(bool(file)) << llvm::toString(file.takeError());
+  EXPECT_EQ(file->print(), kEmbedded[0].str());
+  EXPECT_EQ(file->size(), 2u);
 }
 
 TEST(TuningFile, MergingAddsReplacesAndRemoves) {

@@ -96,14 +96,14 @@ LogicalResult NormSchedule::initialize(MLIRContext *context) {
     sources.device = device;
   if (tuning.empty())
     return success();
-  sources.usesShipped = false;
-  if (tuning == "none")
+  if (tuning == "none") {
+    sources.shipped.clear();
     return success();
+  }
   llvm::Expected<::norm::TuningFile> file = ::norm::TuningFile::read(tuning);
   if (!file)
     return emitError(UnknownLoc::get(context))
            << llvm::toString(file.takeError());
-  sources.usesShipped = true;
   sources.tuning = std::make_shared<const ::norm::TuningFile>(std::move(*file));
   return success();
 }
@@ -116,6 +116,7 @@ void NormSchedule::runOnOperation() {
   const ::norm::GPUTarget *gpu = ::norm::findGPUTarget(target);
   limits.isHost = !gpu;
   limits.sharedPerCta = gpu ? gpu->sharedPerCta : 0;
+  limits.mostClusterCtas = gpu ? gpu->mostClusterCtas() : 1;
   WalkResult walk = getOperation()->walk(
       [&](GenericOp op) { return WalkResult(scheduleOne(op)); });
   if (walk.wasInterrupted())
@@ -132,10 +133,7 @@ NormSchedule::findTuned(::norm::ScheduleDecision &decision) const {
     if (const ::norm::TuningEntry *entry = sources.tuning->find(key))
       return *entry;
   decision.source = ::norm::ScheduleSource::Shipped;
-  if (sources.usesShipped)
-    if (auto entry = ::norm::findShippedTuning(key))
-      return entry;
-  return std::nullopt;
+  return ::norm::findInTexts(sources.shipped, key);
 }
 
 llvm::Error
