@@ -147,10 +147,10 @@ class Gradients(unittest.TestCase):
     def test_only_what_is_wanted_is_computed(self):
         x, w = self.normal(6, 80), self.normal(80)
         results = torch.ops.normc.rms_norm_backward(
-            x, None, x, w, None, 1e-6, 0.0, [False, True])
+            x, None, x, w, None, 1e-6, 0.0, 0b10)
         self.assertEqual([r.numel() for r in results], [0, 80])
         results = torch.ops.normc.layer_norm_backward(
-            x, x, 80, w, None, None, None, 1e-5, [True, False, True])
+            x, x, 80, w, None, None, None, 1e-5, 0b101)
         self.assertEqual([r.numel() for r in results], [480, 0, 0])
 
     def test_residual(self):
@@ -216,9 +216,9 @@ class Gradients(unittest.TestCase):
         dy = self.normal(9, 72)
         for one, other in zip(
                 o.rms_norm_backward(dy, None, x, w, None, 1e-6, 0.0,
-                                    [True, True]),
+                                    0b11),
                 o.rms_norm_backward(dy.bfloat16(), None, x, w, None, 1e-6, 0.0,
-                                    [True, True])):
+                                    0b11)):
             self.assertTrue(torch.equal(one, other))
 
     def test_no_rows(self):
@@ -496,11 +496,11 @@ class Models(unittest.TestCase):
         rstd = torch.ones(4, device=DEVICE)
         for op, arguments in (
                 (o.rms_norm_backward, (x, None, x, w, rstd, 1e-6, 0.0,
-                                       [True, True])),
+                                       0b11)),
                 (o.rms_norm_backward, (x, x, x, w, None, 1e-6, 0.0,
-                                       [True, False])),
+                                       0b01)),
                 (o.layer_norm_backward, (x, x, 64, w, None, rstd, rstd, 1e-5,
-                                         [False, True, True])),
+                                         0b110)),
                 (o.softmax_backward, (x, x, -1, None, None))):
             torch.library.opcheck(
                 op.default, arguments,

@@ -36,6 +36,10 @@ def _keep(ctx: Any, tensors: tuple[Given, ...], *given: Any) -> None:
     ctx.given = given
 
 
+def _bits(wanted: list[bool]) -> int:
+    return sum(is_wanted << place for place, is_wanted in enumerate(wanted))
+
+
 def _wanted(wanted: list[bool], gradients: tuple[Tensor, ...]) -> list[Given]:
     return [gradient if is_wanted else None
             for is_wanted, gradient in zip(wanted, gradients)]
@@ -55,7 +59,8 @@ def _rms_backward(ctx, dy=None, *_):
     x, weight, rstd = (*ctx.saved_tensors, None)[:3]
     wanted = list(ctx.needs_input_grad[:2])
     return (*_wanted(wanted, _call("rms_norm_backward", dy, None, x, weight,
-                                   rstd, *ctx.given, wanted)), None, None)
+                                   rstd, *ctx.given, _bits(wanted))), None,
+            None)
 
 
 def _add_rms_setup(ctx, inputs, results, statistics):
@@ -71,7 +76,7 @@ def _add_rms_backward(ctx, dy=None, dsum=None, *_):
     if dy is not None:
         dx, dweight = _wanted(wanted, _call(
             "rms_norm_backward", dy, dsum if wanted[0] else None, total, weight,
-            rstd, *ctx.given, wanted))
+            rstd, *ctx.given, _bits(wanted)))
     return (dx if is_x else None, dx if is_residual else None, dweight, None,
             None)
 
@@ -90,7 +95,7 @@ def _layer_backward(ctx, dy=None, *_):
     wanted = [is_x, is_weight, is_bias]
     dx, dweight, dbias = _wanted(wanted, _call(
         "layer_norm_backward", dy, x, columns, weight, bias, mean, rstd, eps,
-        wanted))
+        _bits(wanted)))
     return dx, None, dweight, dbias, None
 
 
@@ -120,7 +125,7 @@ def _group_backward(ctx, dy=None, *_):
     wanted = [is_x, is_weight, is_bias]
     dx, dweight, dbias = _wanted(wanted, _call(
         "group_norm_backward", dy, x, groups, weight, bias, mean, rstd, eps,
-        wanted))
+        _bits(wanted)))
     return dx, None, dweight, dbias, None
 
 

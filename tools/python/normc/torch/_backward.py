@@ -26,7 +26,7 @@ def _wide(x: Tensor) -> torch.dtype:
 
 def _lead(x: Tensor, columns: int) -> Sequence[int]:
     """The extents of the axes before those that are normalized."""
-    axis, count = x.dim(), 1
+    axis, count = len(x.shape), 1
     while axis and count < columns:
         axis -= 1
         count *= x.shape[axis]
@@ -97,9 +97,12 @@ def _training(key: Key, inputs: tuple[Tensor, ...],
            *(t.view(layout.statistic) for t in results[len(shown):]))
 
 
+# Which gradients are wanted is a number with a bit for each, since DTensor takes
+# account of numbers only.
+
 def _gradients(op: str, key: Key, x: Tensor, vectors: tuple[
         Optional[Tensor], ...], saved: tuple[Optional[Tensor], ...],
-        cotangents: tuple[Tensor, ...], wanted: Sequence[bool],
+        cotangents: tuple[Tensor, ...], wanted: int,
         layout: _Layout) -> Gradients:
     """The gradients of x and the vectors: an empty tensor for one that isn't
     wanted, or whose vector there isn't."""
@@ -114,11 +117,12 @@ def _gradients(op: str, key: Key, x: Tensor, vectors: tuple[
     places = [place for place, t in enumerate((x, *vectors)) if t is not None]
     gradients = [
         torch.empty(0, dtype=x.dtype if t is None else t.dtype, device=x.device)
-        if t is None or not is_wanted else
+        if t is None or not wanted >> place & 1 else
         layout.like(x) if t is x else
         torch.empty(t.shape, dtype=t.dtype, device=x.device)
-        for t, is_wanted in zip((x, *vectors), wanted)]
-    wrt = tuple(number for number, place in enumerate(places) if wanted[place])
+        for place, t in enumerate((x, *vectors))]
+    wrt = tuple(number for number, place in enumerate(places)
+                if wanted >> place & 1)
     if not wrt:
         return tuple(gradients)
     if not x.numel():
@@ -147,15 +151,15 @@ def _gradients(op: str, key: Key, x: Tensor, vectors: tuple[
     return tuple(gradients)
 
 
-def _unwanted(x: Tensor, vectors: tuple[Optional[Tensor], ...],
-              wanted: Sequence[bool],
+def _fake_gradients(x: Tensor, vectors: tuple[Optional[Tensor], ...],
+              wanted: int,
               like: Callable[[Tensor], Tensor] = _new) -> Gradients:
     """What the fakes give."""
     return tuple(
         x.new_empty(0, dtype=x.dtype if t is None else t.dtype)
-        if t is None or not is_wanted else
+        if t is None or not wanted >> place & 1 else
         like(x) if t is x else x.new_empty(t.shape, dtype=t.dtype)
-        for t, is_wanted in zip((x, *vectors), wanted))
+        for place, t in enumerate((x, *vectors)))
 
 
 # Norms of rows.
@@ -209,10 +213,10 @@ def layer_norm_training(x, columns, weight, bias, eps):
 
 
 @_op("rms_norm_backward(Tensor dy, Tensor? dsum, Tensor x, Tensor? weight, "
-     "Tensor? rstd, float eps, float offset, bool[] wanted) "
+     "Tensor? rstd, float eps, float offset, int wanted) "
      "-> (Tensor, Tensor)",
      lambda dy, dsum, x, weight, rstd, eps, offset, wanted:
-     _unwanted(x, (weight,), wanted))
+     _fake_gradients(x, (weight,), wanted))
 def rms_norm_backward(dy, dsum, x, weight, rstd, eps, offset, wanted):
     """With `dsum`, the cotangent of x itself, which is added."""
     key = _rms_key(x, weight, eps, offset, "" if dsum is None else "through")
@@ -222,10 +226,10 @@ def rms_norm_backward(dy, dsum, x, weight, rstd, eps, offset, wanted):
 
 
 @_op("layer_norm_backward(Tensor dy, Tensor x, int columns, Tensor? weight, "
-     "Tensor? bias, Tensor? mean, Tensor? rstd, float eps, bool[] wanted) "
+     "Tensor? bias, Tensor? mean, Tensor? rstd, float eps, int wanted) "
      "-> (Tensor, Tensor, Tensor)",
      lambda dy, x, columns, weight, bias, mean, rstd, eps, wanted:
-     _unwanted(x, (weight, bias), wanted))
+     _fake_gradients(x, (weight, bias), wanted))
 def layer_norm_backward(dy, x, columns, weight, bias, mean, rstd, eps, wanted):
     key = RowNorm("layer_norm", columns, x.dtype, _dtype(weight), _dtype(bias),
                   eps)
@@ -260,7 +264,7 @@ def softmax_training(x, dim):
 def softmax_backward(dy, x, dim, maximum, scale):
     """`scale` is 1 / the sum of the exponentials."""
     return _gradients("softmax", _softmax_key(x, dim), x, (),
-                      (maximum, scale), (dy,), (True,),
+                      (maximum, scale), (dy,), 1,
                       _softmax_layout(x, dim))[0]
 
 
@@ -293,10 +297,10 @@ def group_norm_training(x, groups, weight, bias, eps):
 
 
 @_op("group_norm_backward(Tensor dy, Tensor x, int groups, Tensor? weight, "
-     "Tensor? bias, Tensor? mean, Tensor? rstd, float eps, bool[] wanted) "
+     "Tensor? bias, Tensor? mean, Tensor? rstd, float eps, int wanted) "
      "-> (Tensor, Tensor, Tensor)",
      lambda dy, x, groups, weight, bias, mean, rstd, eps, wanted:
-     _unwanted(x, (weight, bias), wanted, _like))
+     _fake_gradients(x, (weight, bias), wanted, _like))
 def group_norm_backward(dy, x, groups, weight, bias, mean, rstd, eps, wanted):
     return _gradients("group_norm", _group_key(x, groups, weight, bias, eps),
                       x, (weight, bias), (mean, rstd), (dy,), wanted,

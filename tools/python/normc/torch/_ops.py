@@ -378,6 +378,9 @@ def _is_eager(*tensors: Optional[Tensor]) -> bool:
         return False
     for tensor in tensors:
         if type(tensor) not in _PLAIN:
+            if type(tensor).__name__ == "DTensor":
+                from ._sharding import declare_shardings
+                declare_shardings()
             return False
     c = torch._C
     return not (c._len_torch_dispatch_stack() or c._len_torch_function_stack()
