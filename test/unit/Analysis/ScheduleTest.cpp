@@ -194,8 +194,8 @@ TEST(OverrideSchedule, NamesWhatIsWrong) {
   Schedule schedule;
   EXPECT_EQ(override("warps=4", schedule),
             "expects a field of the schedule (threads, rows_per_cta, "
-            "residency, prefetch, vector, max_registers, split, pdl) "
-            "but got 'warps'");
+            "residency, prefetch, vector, max_registers, split, pdl, "
+            "stages, cluster) but got 'warps'");
   EXPECT_EQ(override("threads=many", schedule),
             "expects 'threads' to be a number but got 'many'");
   EXPECT_EQ(override("threads", schedule),

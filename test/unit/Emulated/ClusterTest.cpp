@@ -258,9 +258,16 @@ TEST(EmulatedCluster, MbarriersAreMade) {
 TEST(EmulatedCluster, ArrivalsAreCounted) {
   EXPECT_TRUE(finds(changed("%done count 2", "%done count 3"),
                     FindingKind::Deadlock, "all", "no thread"));
-  // The store doesn't wait for the other warp.
-  EXPECT_TRUE(finds(changed("%done count 2", "%done count 1"),
-                    FindingKind::SharedRace, "store", "and nothing orders"));
+  // The store doesn't wait for the other warp, or somebody for a phase that is
+  // over when the next one is.
+  for (uint64_t seed = 1; seed <= 4; ++seed) {
+    Example one = example(changed("%done count 2", "%done count 1"));
+    one.seed = seed;
+    Outcome outcome = run(one);
+    EXPECT_TRUE(outcome.find(FindingKind::SharedRace) ||
+                outcome.find(FindingKind::Deadlock))
+        << outcome.print();
+  }
 }
 
 TEST(EmulatedCluster, StoresEndBeforeTheirThread) {

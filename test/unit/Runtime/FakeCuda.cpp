@@ -396,6 +396,18 @@ int cuLaunchKernelEx(const FakeConfig *config, void *function, void **params,
   }
   return record(launch, config->stream, params);
 }
+int cuOccupancyMaxActiveClusters(int *clusters, void *function,
+                                 const FakeConfig *config) {
+  note(__func__);
+  if (config->count != 1 || config->attributes[0].id != 4)
+    return kInvalidValue;
+  state.occupancies.push_back(
+      std::string(nameOf(function)) + " " + std::to_string(config->block[0]) +
+      " " + std::to_string(config->shared) + " cluster " +
+      std::to_string(config->attributes[0].cluster[0]));
+  *clusters = state.clusters;
+  return needContext();
+}
 #endif
 
 #ifndef NORM_FAKE_CUDA_OLD

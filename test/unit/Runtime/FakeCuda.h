@@ -42,6 +42,7 @@ struct FakeCuda {
   int syncStatus = 0;
   int cooperative = 1; ///< whether there are cooperative launches
   int ctasPerMultiprocessor = 2;
+  int clusters = 7; ///< that are resident at once
   int localBytes = 0; ///< of each thread
   size_t freeBytes = size_t(16) << 20;
   unsigned paramsPerKernel = 0;

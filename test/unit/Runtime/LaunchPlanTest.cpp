@@ -467,6 +467,31 @@ TEST(LaunchPlanTest, OnTheHostNobodySharesRows) {
   EXPECT_EQ(plan->kernels[0].params[1], 1u);
 }
 
+TEST(LaunchPlanTest, PersistentGridsAreResident) {
+  Call call = splitCall();
+  Variant &variant = call.manifest.kernels[0].variants[0];
+  variant.split = 1;
+  variant.cluster = 4;
+  variant.persistent = true;
+  // 15 rows; of an unknown number of CTAs, a cluster for each of them.
+  for (auto [resident, groups] : {std::pair<uint64_t, uint64_t>(100, 15),
+                                  {60, 15},
+                                  {59, 14},
+                                  {8, 2},
+                                  {3, 1},
+                                  {0, 15}}) {
+    call.resident = resident;
+    llvm::Expected<LaunchPlan> plan = call.plan();
+    ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+    EXPECT_EQ(plan->kernels[0].variant, 0u);
+    EXPECT_EQ(plan->kernels[0].groups, groups);
+  }
+  call.resident.reset();
+  llvm::Expected<LaunchPlan> plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->kernels[0].groups, 15u);
+}
+
 TEST(LaunchPlanTest, NoVariantThatFitsIsAnError) {
   Call call = splitCall();
   call.manifest.kernels[0].variants.pop_back();

@@ -224,6 +224,29 @@ TEST_F(PreparedLaunchTest, ClustersMayStartEarly) {
   EXPECT_EQ(seen.grid[0], 12u);
 }
 
+TEST_F(PreparedLaunchTest, PersistentGridsAreWhatIsResident) {
+  Manifest manifest = rowManifest();
+  Variant &variant = manifest.kernels[0].variants[0];
+  variant.cluster = 4;
+  variant.persistent = true;
+  variant.dynamicShared = 1000;
+  test::FakeLaunch seen = launch(manifest);
+  EXPECT_EQ(seen.cluster, 4u);
+  EXPECT_EQ(seen.grid[0], 12u);
+  ASSERT_FALSE(fake->occupancies.empty());
+  EXPECT_TRUE(
+      llvm::StringRef(fake->occupancies[0]).ends_with(" 1000 cluster 4"))
+      << fake->occupancies[0];
+}
+
+TEST_F(PreparedLaunchTest, PersistentGridsDontWaitForPlaces) {
+  Manifest manifest = rowManifest();
+  manifest.kernels[0].variants[0].cluster = 4;
+  manifest.kernels[0].variants[0].persistent = true;
+  fake->clusters = 2;
+  EXPECT_EQ(launch(manifest).grid[0], 8u);
+}
+
 TEST_F(PreparedLaunchTest, CooperativeLaunchesFollowInOrder) {
   test::FakeLaunch seen = launch(waiting(splitRowManifest()));
   EXPECT_TRUE(seen.cooperative);

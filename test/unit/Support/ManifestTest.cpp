@@ -173,6 +173,9 @@ TEST(ManifestTest, VerifierChecksSplitKernels) {
   EXPECT_EQ(broken([](Kernel &k) { k.grid = 2; }),
             "manifest: kernels[1].variants[0].split: expects 1 where the "
             "kernel has a grid but got 4");
+  EXPECT_EQ(broken([](Kernel &k) { k.variants[0].persistent = true; }),
+            "manifest: kernels[1].variants[0].persistent: expects rows that "
+            "no CTAs share by a counter, and no grid");
   // A static extent may be 0.
   EXPECT_EQ(broken([](Kernel &k) { k.rows.factor = 0; }), "");
   EXPECT_EQ(broken([](Kernel &k) { k.params[1].factor = 0; }), "");
