@@ -148,8 +148,9 @@ def NormDifferentiatePass : Pass<"norm-differentiate", "::mlir::ModuleOp"> {
     A cotangent has the type of its result, a gradient that of its argument, but
     f32 where that is a float of less than 16 bits, or what `gradient-type`
     says; integers have none. A gradient of `accumulate` is the sum of what its
-    destination holds and the gradient, written in place. All between is computed in f32 (f64 where a tensor of the program is f64), and
-    rounded once. The attribute `norm.backward` of the new function says what
+    destination holds and the gradient, written in place. All between is
+    computed in f32 (f64 where a tensor of the program is f64), and rounded
+    once. The attribute `norm.backward` of the new function says what
     its arguments and results are. With `save=none` nothing is saved by the
     forward function: statistics are computed again from the inputs. With
     `save=statistics` there is also a function named after it and `_forward`,
