@@ -30,8 +30,7 @@ static std::vector<DerivedValue> describe(DictionaryAttr attribute,
 }
 
 /// `input 0` is x where the first argument is %x.
-static std::string nameOfDerived(StringRef name,
-                                 ArrayRef<std::string> names,
+static std::string nameOfDerived(StringRef name, ArrayRef<std::string> names,
                                  unsigned numArguments) {
   auto [role, text] = name.split(' ');
   unsigned number = 0;
@@ -62,8 +61,8 @@ Compilation::differentiate(const DerivativeOptions &wanted) {
   if (hasKernels(*module))
     return llvm::createStringError(
         "expects a program to differentiate but got kernels");
-  llvm::Expected<func::FuncOp> function = findEntry(
-      *module, wanted.function, [](func::FuncOp) { return true; });
+  llvm::Expected<func::FuncOp> function =
+      findEntry(*module, wanted.function, [](func::FuncOp) { return true; });
   if (!function)
     return function.takeError();
 

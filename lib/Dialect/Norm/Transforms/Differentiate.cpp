@@ -164,14 +164,13 @@ void FunctionBackward::addPrevious() {
   for (auto [result, asked] : llvm::enumerate(wrt)) {
     if (!asked.isAdded)
       continue;
-    auto type = cast<RankedTensorType>(
-        function.getArgument(asked.argument).getType());
+    auto type =
+        cast<RankedTensorType>(function.getArgument(asked.argument).getType());
     NamedAttribute inPlace = rewriter.getNamedAttr(
         NormDialect::kInPlaceAttrName, rewriter.getI64IntegerAttr(result));
-    (void)function.insertArgument(function.getNumArguments(),
-                                  type.clone(asked.elementType),
-                                  rewriter.getDictionaryAttr(inPlace),
-                                  function.getLoc());
+    (void)function.insertArgument(
+        function.getNumArguments(), type.clone(asked.elementType),
+        rewriter.getDictionaryAttr(inPlace), function.getLoc());
     previous[asked.argument] = function.getArguments().back();
     names.push_back("previous " + std::to_string(asked.argument));
   }
