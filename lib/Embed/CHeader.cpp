@@ -342,12 +342,25 @@ llvm::Error checkImage(const EmbeddedImage &image, const Manifest &first) {
   return checkKernels(manifest);
 }
 
+/// Leaves out the variants that need clusters, which the header's launches
+/// don't have, where others do the same.
+void dropClusters(Manifest &manifest) {
+  for (Kernel &kernel : manifest.kernels) {
+    auto isCluster = [](const Variant &variant) { return variant.cluster != 1; };
+    if (!llvm::all_of(kernel.variants, isCluster))
+      llvm::erase_if(kernel.variants, isCluster);
+  }
+}
+
 } // namespace
 
 llvm::Expected<std::string>
-norm::printCHeader(llvm::ArrayRef<EmbeddedImage> images) {
-  if (images.empty())
+norm::printCHeader(llvm::ArrayRef<EmbeddedImage> given) {
+  if (given.empty())
     return llvm::createStringError("c-header expects a target but got none");
+  std::vector<EmbeddedImage> images = given.vec();
+  for (EmbeddedImage &image : images)
+    dropClusters(image.manifest);
   for (const EmbeddedImage &image : images)
     if (llvm::Error error = checkImage(image, images.front().manifest))
       return std::move(error);

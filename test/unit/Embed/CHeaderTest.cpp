@@ -323,4 +323,20 @@ TEST(PrintCHeaderTest, WhatItDoesntTake) {
                             "'f_0' has clusters of 2");
 }
 
+TEST(PrintCHeaderTest, LeavesOutVariantsWithClusters) {
+  EmbeddedImage image;
+  image.manifest.entry = "f";
+  image.manifest.target = "sm_90";
+  Variant fast, slow;
+  fast.symbol = "f_fast";
+  fast.cluster = 8;
+  slow.symbol = "f_slow";
+  image.manifest.kernels.emplace_back();
+  image.manifest.kernels[0].variants = {fast, slow};
+  llvm::Expected<std::string> text = printCHeader({image});
+  ASSERT_TRUE(bool(text)) << llvm::toString(text.takeError());
+  EXPECT_TRUE(llvm::StringRef(*text).contains("\"f_slow\""));
+  EXPECT_FALSE(llvm::StringRef(*text).contains("\"f_fast\""));
+}
+
 } // namespace
