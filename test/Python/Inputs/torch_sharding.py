@@ -43,6 +43,29 @@ def check(mesh, name, call, tensors, axes, is_whole):
                                        atol=2e-5)
 
 
+def check_sequence_parallel(mesh, x):
+    """A patched norm in PyTorch's own parallel style."""
+    from torch.distributed.tensor.parallel import (SequenceParallel,
+                                                   parallelize_module)
+    for norm in (torch.nn.LayerNorm(48), torch.nn.RMSNorm(48, eps=1e-6)):
+        model = torch.nn.ModuleDict({"norm": norm})
+        assert len(nt.patch(model).replaced) == 1
+        mine = x.clone().requires_grad_()
+        model["norm"](mine).square().sum().backward()
+        want = norm.weight.grad.clone()
+        model.zero_grad()
+        parallelize_module(model, mesh, {"norm": SequenceParallel()})
+        piece = x.chunk(WORLD, 1)[mesh.get_local_rank()].clone()
+        piece.requires_grad_()
+        y = model["norm"](piece)
+        y.to_local().square().sum().backward()
+        torch.testing.assert_close(
+            piece.grad, mine.grad.chunk(WORLD, 1)[mesh.get_local_rank()],
+            rtol=2e-5, atol=2e-5)
+        torch.testing.assert_close(norm.weight.grad.full_tensor(), want,
+                                   rtol=2e-5, atol=2e-5)
+
+
 def work(rank, address):
     dist.init_process_group("gloo", init_method=f"file://{address}", rank=rank,
                             world_size=WORLD)
@@ -79,6 +102,7 @@ def work(rank, address):
     y = nt.rms_norm(columns, weight.detach())
     torch.testing.assert_close(y.full_tensor(), nt.rms_norm(x, w), rtol=0,
                                atol=0)
+    check_sequence_parallel(mesh, x)
     dist.destroy_process_group()
 
 
