@@ -12,6 +12,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/ThreadPool.h"
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 using namespace norm;
@@ -22,6 +23,8 @@ static constexpr uint64_t kStreamingFactor = 4;
 /// cache.
 static constexpr uint64_t kRotationFactor = 3;
 static constexpr unsigned kMostSets = 64;
+/// Milliseconds from which a call is slow.
+static constexpr double kSlow = 20;
 /// Short calls that are timed together, at least: events are too coarse for
 /// one.
 static constexpr unsigned kGraphCalls = 16;
@@ -144,9 +147,14 @@ TrialBench::begin(const Artifact &artifact,
     return trial.takeError();
   modelTrial = std::move(*trial);
   for (unsigned call = 0; call < calls.size(); ++call) {
+    auto start = std::chrono::steady_clock::now();
     if (llvm::Error error =
             run(*modelTrial, call).moveInto(wanted.emplace_back()))
       return error;
+    // A GPU's first call takes long too, but that is over then.
+    std::chrono::duration<double, std::milli> took =
+        std::chrono::steady_clock::now() - start;
+    slow |= device.isEmulated() && took.count() > kSlow;
     llvm::Expected<std::unique_ptr<PreparedLaunch>> prepared =
         modelTrial->executable->prepare(calls[call]->arguments(0));
     if (!prepared)
@@ -216,7 +224,7 @@ llvm::Error TrialBench::time(llvm::ArrayRef<Trial *> trials, unsigned rounds,
     for (Trial *trial : trials)
       works.push_back(trial->works[call]);
     TurnOptions turns;
-    turns.warmups = 2;
+    turns.warmups = slow ? 0 : 2;
     turns.launches = rounds;
     turns.budget = budget;
     llvm::Expected<std::vector<Timing>> timings =

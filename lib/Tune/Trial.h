@@ -62,6 +62,9 @@ public:
     return calls[index]->describe();
   }
   unsigned numCalls() const { return unsigned(calls.size()); }
+  /// Whether a call takes so long that another one is no small thing: on the
+  /// emulated device.
+  bool isSlow() const { return slow; }
 
 private:
   llvm::Expected<std::unique_ptr<Trial>> prepare(const Artifact &artifact);
@@ -78,6 +81,7 @@ private:
   /// By call: results of the model's schedules, and calls of one `DeviceWork`.
   std::vector<std::vector<uint8_t>> wanted;
   std::vector<unsigned> repeats;
+  bool slow = false;
   std::unique_ptr<Trial> modelTrial;
 };
 

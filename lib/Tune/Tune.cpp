@@ -31,7 +31,8 @@ static constexpr double kShortBudget = 60, kLongBudget = 500;
 double TuneProgress::share() const {
   double byCount = most ? double(tried) / most : 0;
   double byTime = limit > 0 ? seconds / limit : 0;
-  return std::clamp(std::max(byCount, byTime), 0.0, 1.0);
+  return (program + std::clamp(std::max(byCount, byTime), 0.0, 1.0)) /
+         std::max(programs, 1u);
 }
 
 static TuningFile collect(llvm::ArrayRef<TunedProgram> programs, bool areKept) {
@@ -92,7 +93,8 @@ private:
         });
   }
   TuningEntry makeEntry(const Schedule &schedule) const;
-  bool isOver() const;
+  bool isOver() const { return tried >= options.candidates || isLate(); }
+  bool isLate() const { return elapsed() >= deadline; }
   double elapsed() const {
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
@@ -109,6 +111,8 @@ private:
   std::vector<Candidate> candidates; ///< the best first; the model's among them
   llvm::StringSet<> seen;
   unsigned tried = 0;
+  double began = 0, deadline = 0; ///< seconds since the start
+  unsigned numPrograms = 1;
 };
 
 } // namespace
@@ -126,18 +130,16 @@ TuningEntry Search::makeEntry(const Schedule &schedule) const {
   return entry;
 }
 
-bool Search::isOver() const {
-  return tried >= options.candidates || elapsed() >= options.seconds;
-}
-
 void Search::report() {
   if (!options.progress)
     return;
   TuneProgress progress;
   progress.tried = tried;
   progress.most = options.candidates;
-  progress.seconds = elapsed();
-  progress.limit = options.seconds;
+  progress.program = unsigned(outcome.programs.size());
+  progress.programs = numPrograms;
+  progress.seconds = elapsed() - began;
+  progress.limit = deadline - began;
   if (!candidates.empty())
     progress.gain = std::max(0.0, 1 - candidates.front().ratio);
   options.progress(progress);
@@ -152,6 +154,9 @@ llvm::Error Search::tryBatch(llvm::ArrayRef<Schedule> schedules) {
   std::vector<std::optional<Artifact>> artifacts = bench.compile(files);
   std::vector<Candidate> fresh;
   for (auto [schedule, artifact] : llvm::zip(schedules, artifacts)) {
+    // What takes long shouldn't be done eight times.
+    if (isLate() && !fresh.empty())
+      break;
     ++tried;
     if (!artifact || !hasSchedule(*artifact, schedule)) {
       ++outcome.refused;
@@ -264,7 +269,7 @@ llvm::Expected<TunedProgram> Search::choose() {
   std::vector<Trial *> trials;
   std::vector<const Candidate *> finalists;
   for (const Candidate &candidate : candidates)
-    if (candidate.trial && trials.size() < kFinalists) {
+    if (candidate.trial && trials.size() < (bench.isSlow() ? 1 : kFinalists)) {
       trials.push_back(candidate.trial.get());
       finalists.push_back(&candidate);
     }
@@ -323,7 +328,7 @@ Search::tuneProgram(const ScheduleDecision &decision) {
     if (next.empty())
       break;
   }
-  outcome.hasTimedOut |= elapsed() >= options.seconds;
+  outcome.hasTimedOut |= isLate();
   return choose();
 }
 
@@ -343,13 +348,20 @@ llvm::Error Search::rebase() {
 
 llvm::Expected<TuneOutcome>
 Search::execute(llvm::ArrayRef<ScheduleDecision> all) {
-  llvm::StringSet<> programs;
-  for (const ScheduleDecision &decision : all) {
+  llvm::StringSet<> hashes;
+  llvm::SmallVector<const ScheduleDecision *> programs;
+  for (const ScheduleDecision &decision : all)
     // Programs that are the same have one schedule.
-    if (decision.source == ScheduleSource::Given ||
-        !programs.insert(decision.program).second)
-      continue;
-    llvm::Expected<TunedProgram> tuned = tuneProgram(decision);
+    if (decision.source != ScheduleSource::Given &&
+        hashes.insert(decision.program).second)
+      programs.push_back(&decision);
+  numPrograms = unsigned(programs.size());
+  for (const auto &[index, decision] : llvm::enumerate(programs)) {
+    // What one program doesn't need of its share is left to the others.
+    began = elapsed();
+    deadline =
+        began + (options.seconds - began) / double(programs.size() - index);
+    llvm::Expected<TunedProgram> tuned = tuneProgram(*decision);
     if (!tuned)
       return tuned.takeError();
     if (tuned->isFaster) {

@@ -45,11 +45,13 @@ unsigned coldSets(const DeviceFacts &facts, uint64_t bytes);
 
 /// How far a search is.
 struct TuneProgress {
-  unsigned tried = 0; ///< schedules
-  unsigned most = 0;  ///< of them
-  double seconds = 0; ///< since the search began
-  double limit = 0;   ///< of them
-  double gain = 0;    ///< of the best so far; 0.1 is 10% less time
+  unsigned program = 0;  ///< that is being tuned, from 0
+  unsigned programs = 1; ///< of the text
+  unsigned tried = 0;    ///< schedules of it
+  unsigned most = 0;     ///< of them
+  double seconds = 0;    ///< since its search began
+  double limit = 0;      ///< of them
+  double gain = 0;       ///< of the best so far; 0.1 is 10% less time
   /// Of all that is to be done, as far as it can be told.
   double share() const;
 };
