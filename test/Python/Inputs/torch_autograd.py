@@ -552,6 +552,131 @@ class Models(unittest.TestCase):
             self.assertTrue(torch.equal(a, b))
 
 
+class Residual(nn.Module):
+    """A residual stream, with work before and after its norms."""
+
+    def __init__(self, size):
+        super().__init__()
+        self.first, self.second = nn.RMSNorm(size, eps=1e-6), nn.LayerNorm(size)
+        self.third = nn.LayerNorm(size, bias=False)
+        # Squares of a norm have no gradient without weights.
+        for norm in (self.first, self.second, self.third):
+            nn.init.normal_(norm.weight)
+        self.up, self.down = nn.Linear(size, size), nn.Linear(size, size)
+
+    def forward(self, x, residual):
+        residual = x + residual
+        h = self.up(self.first(residual))
+        residual = residual + h
+        y = F.silu(self.second(residual)) * h
+        return self.third(self.down(y) * 0.5 + x), residual
+
+
+class Fused(unittest.TestCase):
+    """Norms with their neighbours in graphs with gradients."""
+
+    def setUp(self):
+        torch.manual_seed(2)
+        self.texts = []
+        torch.compiler.reset()
+
+    def backend(self, module, inputs):
+        from torch._dynamo.backends.debugging import aot_eager
+        self.texts += nt.fuse(module, training=True)
+        return aot_eager(module, inputs)
+
+    def gradients(self, call, module, *tensors):
+        module.zero_grad()
+        given = [t.clone().requires_grad_() for t in tensors]
+        results = call(*given)
+        # The second result is used as well, and then it isn't.
+        sum((r.float() * (i + 2)).square().sum()
+            for i, r in enumerate(results)).backward()
+        both = [t.grad for t in given] + [
+            p.grad.clone() for p in module.parameters()]
+        module.zero_grad()
+        given = [t.clone().requires_grad_() for t in tensors]
+        call(*given)[0].float().square().sum().backward()
+        return both + [t.grad for t in given] + [
+            p.grad for p in module.parameters()]
+
+    def test_training(self):
+        for dtype, near, is_patched in ((torch.float32, 2e-5, True),
+                                        (torch.bfloat16, 0.05, True),
+                                        (torch.float32, 2e-5, False)):
+            self.texts.clear()
+            torch.compiler.reset()
+            model = Residual(96).to(DEVICE, dtype)
+            if is_patched:
+                nt.patch(model)
+            # For 3 rows, and then for any number.
+            compiled = torch.compile(model, fullgraph=True,
+                                     backend=self.backend)
+            for rows in (3, 8, 11):
+                x, r = (torch.randn(2, rows, 96, device=DEVICE).to(dtype)
+                        for _ in range(2))
+                got = self.gradients(compiled, model, x, r)
+                want = self.gradients(model, model, x, r)
+                for a, b in zip(got, want, strict=True):
+                    torch.testing.assert_close(
+                        a, b, rtol=near, atol=near * float(b.abs().max()))
+            self.assertEqual(len(self.texts), 6)
+            # The sum is a result of the first two.
+            for text in self.texts[:2]:
+                self.assertRegex(text, r"(?s)arith.addf.*norm\.\w+_norm")
+            self.assertRegex(self.texts[1], r"(?s)norm.silu.*arith.mulf")
+
+    def test_one_gradient(self):
+        """Of a vector alone, of a row alone."""
+        def work(x, r, w, g):
+            s = x + r
+            return F.rms_norm(s, (64,), w, 1e-6) * g
+
+        tensors = [torch.randn(*shape, device=DEVICE) for shape in (
+            (5, 64), (5, 64), (64,), (5, 64))]
+        for wanted in range(4):
+            torch.compiler.reset()
+            gradients = []
+            for call in (work, torch.compile(work, fullgraph=True,
+                                             backend=self.backend)):
+                given = [t.clone().requires_grad_(i == wanted)
+                         for i, t in enumerate(tensors)]
+                call(*given).square().sum().backward()
+                gradients.append(given[wanted].grad)
+            torch.testing.assert_close(*gradients, rtol=2e-5, atol=2e-5)
+        self.assertEqual(len(self.texts), 4)
+
+    def test_alone(self):
+        """A norm beside which nothing is keeps its statistics."""
+        w = torch.randn(64, device=DEVICE).requires_grad_()
+        x = torch.randn(4, 64, device=DEVICE)
+        seen = []
+
+        def backend(module, inputs):
+            self.texts += nt.fuse(module, training=True)
+            seen.extend(str(node.target) for node in module.graph.nodes)
+            return module.forward
+
+        compiled = torch.compile(lambda x: nt.rms_norm(x @ x.T @ x, w),
+                                 fullgraph=True, backend=backend)
+        compiled(x).sum().backward()
+        self.assertEqual(self.texts, [])
+        self.assertTrue(any("rms_norm_training" in name for name in seen), seen)
+
+    @unittest.skipUnless(IS_CUDA, "generating code takes long on a CPU")
+    def test_backend(self):
+        model = Residual(256).to(DEVICE, torch.bfloat16)
+        nt.patch(model)
+        x, r = (torch.randn(4, 256, device=DEVICE).bfloat16()
+                for _ in range(2))
+        compiled = torch.compile(model, fullgraph=True, dynamic=True,
+                                 backend=nt.compile_backend)
+        for a, b in zip(self.gradients(compiled, model, x, r),
+                        self.gradients(model, model, x, r), strict=True):
+            torch.testing.assert_close(a, b, rtol=0.05,
+                                       atol=0.05 * float(b.abs().max()))
+
+
 def lambda_module(model, call):
     """`call` with the parameters of the model."""
     class Calls(nn.Module):

@@ -95,6 +95,25 @@ public:
   Handle<NormcCompiler> handle;
 };
 
+/// What a search found, as the text of a tuning file.
+std::string tune(const PyDevice &device, nb::bytes text,
+                 const std::string &name, const Fields &fields,
+                 const std::string &calls, double seconds,
+                 const std::string &file) {
+  Handle<NormcOptions> options = makeOptions(fields);
+  const char *data = text.c_str();
+  size_t size = text.size();
+  nb::gil_scoped_release release;
+  char *found = nullptr, *message = nullptr;
+  NormcStatus status = normcTune(
+      device.handle.get(), data, size, name.c_str(), options.get(),
+      calls.c_str(), seconds, file.empty() ? nullptr : file.c_str(), &found,
+      &message);
+  Handle<char> owned(found);
+  check(status, message);
+  return owned.get();
+}
+
 class PySession {
 public:
   PySession(const PyCompiler &compiler, const PyDevice &device)

@@ -14,8 +14,8 @@ from torch import Tensor, fx
 
 from .._builder import Value
 from .._norms import Builder
-from ._ops import _op, _rows
-from ._programs import DTYPES, launch
+from ._fused import statistics_of
+from ._programs import DTYPES
 
 _BINARY = {
     operator.add: "arith.addf", torch.add: "arith.addf", "add": "arith.addf",
@@ -31,29 +31,8 @@ _UNARY: dict[Any, Callable[[Builder, Value], Value]] = {
 }
 
 
-class _Text(NamedTuple):
-    """A program by its text."""
-    source: str
-
-    def text(self) -> str:
-        return self.source
-
-
-def _results(x: Tensor, dtypes: list[str]) -> list[Tensor]:
-    return [torch.empty(x.shape, dtype=getattr(torch, dtype), device=x.device)
-            for dtype in dtypes]
-
-
-@_op("program(str text, Tensor[] rows, Tensor[] vectors, int columns, "
-     "str[] dtypes) -> Tensor[]",
-     lambda text, rows, vectors, columns, dtypes: _results(rows[0], dtypes))
-def _program(text, rows, vectors, columns, dtypes):
-    results = _results(rows[0], dtypes)
-    if rows[0].numel():
-        launch(_Text(text), *(_rows(row, columns) for row in rows),
-               *(vector.reshape(-1).contiguous() for vector in vectors),
-               *(result.view(-1, columns) for result in results))
-    return results
+_RMS_NORMS = tuple(op for op in (getattr(F, "rms_norm", None),
+                                 getattr(torch, "rms_norm", None)) if op)
 
 
 class _Norm(NamedTuple):
@@ -104,10 +83,10 @@ def _norm_of(node: fx.Node) -> Optional[_Norm]:
             return None
         norm = _Norm("layer_norm", x, columns, get(2, "weight"),
                      get(3, "bias"), get(4, "eps"), 0.0)
-    elif target in (F.layer_norm, torch.layer_norm) or target is F.rms_norm:
+    elif target in (F.layer_norm, torch.layer_norm, *_RMS_NORMS):
         if [str(n) for n in get(1, "normalized_shape")] != [str(columns)]:
             return None
-        is_rms = target is F.rms_norm
+        is_rms = target in _RMS_NORMS
         eps = get(3, "eps") if is_rms else get(4, "eps", 1e-5)
         if is_rms and eps is None:
             eps = torch.finfo(value.dtype).eps
@@ -180,11 +159,13 @@ def _mutates(node: fx.Node) -> bool:
 
 
 class _Cluster:
-    """A norm, and what is computed with it."""
+    """A norm, and what is computed with it. For `training` the only producer is
+    the sum of two rows, which then is kept for the backward."""
 
     def __init__(self, norm: fx.Node, place: dict[fx.Node, int],
-                 taken: set[fx.Node]):
+                 taken: set[fx.Node], training: bool):
         self.norm, self.place, self.taken = norm, place, taken
+        self.training = training
         self.like = _value(norm)
         self.nodes = {norm}
         self._grow_back(_norm_of(norm).x)
@@ -196,6 +177,12 @@ class _Cluster:
                 not _is_elementwise(node, self.like) or
                 any(self.place[user] < self.place[self.norm] and
                     user not in self.nodes for user in node.users)):
+            return
+        if self.training:
+            if (_BINARY.get(node.target) == "arith.addf" and
+                    len(node.all_input_nodes) == 2 and all(
+                        _is_rows(a, self.like) for a in node.args)):
+                self.nodes.add(node)
             return
         self.nodes.add(node)
         for operand in node.all_input_nodes:
@@ -227,13 +214,61 @@ class _Cluster:
     def replace(self, graph: fx.Graph) -> str:
         """Puts one node there; its program's text."""
         members = sorted(self.nodes, key=self.place.__getitem__)
+        total = _norm_of(self.norm).x if self.training else None
+        if total not in self.nodes:
+            total = None
         outside = list(dict.fromkeys(
             operand for node in members for operand in node.all_input_nodes
             if operand not in self.nodes))
         rows = [node for node in outside if _is_rows(node, self.like)]
         vectors = [node for node in outside if node not in rows]
-        results = [node for node in members if any(
+        if total is not None:
+            # Its operands first, and again where others need them.
+            rows = [*total.args, *(row for row in rows if any(
+                user in self.nodes and user is not total
+                for user in row.users))]
+        results = [node for node in members if node is total or any(
             user not in self.nodes for user in node.users)]
+        columns = _norm_of(self.norm).columns
+        dtypes = [str(_value(node).dtype).removeprefix("torch.")
+                  for node in results]
+        whole = self._text(members, rows, vectors, results)
+        arguments: tuple[Any, ...] = (rows, vectors, columns, dtypes)
+        target = torch.ops.normc.program.default
+        if not self.training:
+            arguments = (whole, *arguments)
+        else:
+            target = torch.ops.normc.program_training.default
+            arguments = (whole, self._rest(whole, members, rows, vectors,
+                                           results, total), *arguments)
+        with graph.inserting_after(members[-1]):
+            call = graph.call_function(target, arguments)
+        call.meta["example_value"] = [_value(node) for node in results]
+        after = call
+        for i, node in enumerate(results):
+            with graph.inserting_after(after):
+                after = graph.call_function(operator.getitem, (call, i))
+            after.meta = dict(node.meta)
+            node.replace_all_uses_with(
+                after, lambda user: user not in self.nodes)
+        for node in reversed(members):
+            graph.erase_node(node)
+        return whole
+
+    def _rest(self, whole: str, members: list[fx.Node], rows: list[fx.Node],
+              vectors: list[fx.Node], results: list[fx.Node],
+              total: Optional[fx.Node]) -> str:
+        """The text of what is differentiated: without the sum, which it is
+        given."""
+        if total is None:
+            return whole
+        rest = self._text([node for node in members if node is not total],
+                          [total, *rows[2:]], vectors, results)
+        known = statistics_of(whole, rest, len(rows) + len(vectors))
+        return whole if known is None else rest
+
+    def _text(self, members: list[fx.Node], rows: list[fx.Node],
+              vectors: list[fx.Node], results: list[fx.Node]) -> str:
         columns = _norm_of(self.norm).columns
         b = Builder("norm")
         values: dict[fx.Node, Value] = {}
@@ -245,24 +280,7 @@ class _Cluster:
         for node in members:
             values[node] = _emit(b, node, values)
         b.output(*(values[node] for node in results))
-        text = b.text
-        with graph.inserting_after(members[-1]):
-            call = graph.call_function(
-                torch.ops.normc.program.default,
-                (text, rows, vectors, columns,
-                 [str(_value(node).dtype).removeprefix("torch.")
-                  for node in results]))
-        call.meta["example_value"] = [_value(node) for node in results]
-        after = call
-        for i, node in enumerate(results):
-            with graph.inserting_after(after):
-                after = graph.call_function(operator.getitem, (call, i))
-            after.meta = dict(node.meta)
-            node.replace_all_uses_with(
-                after, lambda user: user not in self.nodes)
-        for node in reversed(members):
-            graph.erase_node(node)
-        return text
+        return b.text
 
 
 def _emit(b: Builder, node: fx.Node, values: dict[fx.Node, Value]) -> Value:
@@ -293,12 +311,58 @@ def _emit(b: Builder, node: fx.Node, values: dict[fx.Node, Value]) -> Value:
     return b.cast(result, dtype) if is_narrow else result
 
 
-def fuse(module: fx.GraphModule) -> list[str]:
+def _is_first(node: fx.Node) -> bool:
+    return node.target is operator.getitem and node.args[1] == 0
+
+
+def _forget_statistics(graph: fx.Graph) -> dict[fx.Node, Any]:
+    """Writes norms that keep statistics as those that don't, so that they can be
+    fused; by the new node, the op that it was."""
+    o = torch.ops.normc
+    plain = {}
+    for name in ("rms_norm", "layer_norm"):
+        packet = getattr(o, f"{name}_training")
+        plain[packet] = plain[packet.default] = getattr(o, name).default
+    were = {}
+    for node in list(graph.nodes):
+        if node.target not in plain or not node.users or not all(
+                map(_is_first, node.users)):
+            continue
+        first = next(iter(node.users))
+        with graph.inserting_after(node):
+            norm = graph.call_function(plain[node.target], node.args,
+                                       node.kwargs)
+        norm.meta = dict(first.meta)
+        were[norm] = node.target
+        for user in list(node.users):
+            user.replace_all_uses_with(norm)
+            graph.erase_node(user)
+        graph.erase_node(node)
+    return were
+
+
+def _remember_statistics(graph: fx.Graph, were: dict[fx.Node, Any]) -> None:
+    """The other way, for those that are still there."""
+    for norm in list(graph.nodes):
+        if norm not in were:
+            continue
+        with graph.inserting_after(norm):
+            node = graph.call_function(were[norm], norm.args, norm.kwargs)
+        with graph.inserting_after(node):
+            first = graph.call_function(operator.getitem, (node, 0))
+        first.meta = dict(norm.meta)
+        norm.replace_all_uses_with(first)
+        graph.erase_node(norm)
+
+
+def fuse(module: fx.GraphModule, *, training: bool = False) -> list[str]:
     """Replaces each norm of the last axis in a graph (of normc or PyTorch),
     with the residual sums, factors and activations before and after it, by one
     program. Roundings stay as they were. Returns the texts of the programs.
-    For graphs without gradients."""
+    With `training` they have gradients, and of what is before a norm only a sum
+    is taken in."""
     texts = []
+    were = _forget_statistics(module.graph) if training else {}
     while True:
         order = list(module.graph.nodes)
         place = {node: i for i, node in enumerate(order)}
@@ -306,13 +370,14 @@ def fuse(module: fx.GraphModule) -> list[str]:
         for node in order:
             if node not in taken:
                 continue
-            cluster = _Cluster(node, place, taken)
+            cluster = _Cluster(node, place, taken, training)
             if len(cluster.nodes) > 1 and cluster.is_safe(order):
                 texts.append(cluster.replace(module.graph))
                 break
         else:
             break
-    if texts:
+    _remember_statistics(module.graph, were)
+    if texts or were:
         module.graph.lint()
         module.recompile()
     return texts
@@ -320,9 +385,9 @@ def fuse(module: fx.GraphModule) -> list[str]:
 
 def compile_backend(module: fx.GraphModule, inputs: list[Any],
                     **options: Any) -> Callable[..., Any]:
-    """The backend `normc` of torch.compile: `fuse`, then Inductor. With
-    gradients it's Inductor alone."""
+    """The backend `normc` of torch.compile: `fuse`, then Inductor."""
     from torch._inductor.compile_fx import compile_fx
-    if not torch.is_grad_enabled():
-        fuse(module)
+    fuse(module, training=torch.is_grad_enabled() and any(
+        isinstance(t, Tensor) and t.requires_grad
+        for t in (*inputs, *module.parameters())))
     return compile_fx(module, inputs, **options)
