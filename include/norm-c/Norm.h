@@ -221,13 +221,30 @@ NORMC_API NormcStatus normcDeviceOpen(const NormcDeviceOptions *options,
 NORMC_API const char *normcDeviceGetTarget(const NormcDevice *device);
 
 /** What the option `device` takes: `NVIDIA H200`; where there is no product,
- *  the device's name. Lives as long as the device. */
+ *  the device's name. Lives as long as the device. Since ABI 1.1. */
 NORMC_API const char *normcDeviceGetProduct(const NormcDevice *device);
 
 /** The product, for people. Lives as long as the device. */
 NORMC_API const char *normcDeviceGetDescription(const NormcDevice *device);
 
 NORMC_API void normcDeviceDestroy(NormcDevice *device);
+
+/*===- Tuning -------------------------------------------------------------===*/
+
+/** Searches for schedules that are faster on the device than the model's, for
+ *  about `seconds`, as docs/Tuning.md describes it. Each must give the same bits;
+ *  one that doesn't is NORMC_INTERNAL_ERROR. `calls` are the calls that count,
+ *  with `;` between: the shapes of all arguments and results in order, `scalar`
+ *  for those without one, as in `16x4096,4096,16x4096`. They are made on random
+ *  numbers, in memory of their own. What is found is added to `file`, a tuning
+ *  file, unless that is null, and its text is given in `found`, unless that is
+ *  null; free it by `normcFree`. Nobody else may use the device meanwhile, and
+ *  should not want to. Since ABI 1.1. */
+NORMC_API NormcStatus normcTune(NormcDevice *device, const char *text,
+                                size_t length, const char *fileName,
+                                const NormcOptions *options, const char *calls,
+                                double seconds, const char *file, char **found,
+                                char **message);
 
 /*===- Executables --------------------------------------------------------===*/
 

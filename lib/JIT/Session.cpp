@@ -65,6 +65,11 @@ SharedDevice::load(llvm::StringRef code, const Manifest &manifest) {
   return device->load(code, manifest);
 }
 
+llvm::Error SharedDevice::use(llvm::function_ref<llvm::Error(Device &)> body) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return body(*device);
+}
+
 //===----------------------------------------------------------------------===//
 // Misses
 //===----------------------------------------------------------------------===//

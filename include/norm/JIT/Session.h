@@ -56,6 +56,8 @@ public:
   /// See `Device::load`.
   llvm::Expected<std::unique_ptr<Executable>> load(llvm::StringRef code,
                                                    const Manifest &manifest);
+  /// Calls `body` while nobody else uses the device through this object.
+  llvm::Error use(llvm::function_ref<llvm::Error(Device &)> body);
 
 private:
   std::mutex mutex;

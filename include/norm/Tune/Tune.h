@@ -43,6 +43,18 @@ public:
 /// its own traces, and where the cache's size isn't known.
 unsigned coldSets(const DeviceFacts &facts, uint64_t bytes);
 
+/// The shape of each tensor of a call, arguments before results; scalars, and
+/// tensors of rank 0, have none.
+using CallShapes = std::vector<llvm::SmallVector<int64_t, 4>>;
+
+/// A call on random numbers between 0 and 2, in several sets where the device
+/// has a cache. An error for another number of shapes than the manifest has
+/// arguments, and where there is no memory; shapes that don't suit it are an
+/// error of the search.
+llvm::Expected<std::unique_ptr<TunedCall>>
+makeRandomCall(Device &device, const Manifest &manifest,
+               const CallShapes &shapes);
+
 /// How far a search is.
 struct TuneProgress {
   unsigned program = 0;  ///< that is being tuned, from 0
@@ -110,7 +122,14 @@ tune(Device &device, llvm::StringRef text, llvm::StringRef fileName,
          makeCalls,
      const TuneOptions &options);
 
-/// `nothing to tune on the host ...` for it, success for other devices.
+/// The same for calls on random numbers, of these shapes each.
+llvm::Expected<TuneOutcome> tune(Device &device, llvm::StringRef text,
+                                 llvm::StringRef fileName,
+                                 llvm::ArrayRef<CallShapes> calls,
+                                 const TuneOptions &options);
+
+/// `expects a GPU or the emulated device ...` for the host, success for other
+/// devices.
 llvm::Error checkTunable(const Device &device);
 
 } // namespace norm

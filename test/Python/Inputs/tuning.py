@@ -71,6 +71,42 @@ class Tuning(unittest.TestCase):
         self.assertIn("threads = 32, residency = stream",
                       schedule_of(session.get(TEXT, tuning=self.path)))
 
+    def test_search(self):
+        found = normc.tune(TEXT, [[(3, 256), (3, 256)], [(8, 256), (8, 256)]],
+                           device=self.device, seconds=2, file=self.path)
+        # Whether there is a faster one is up to the machine.
+        x = np.random.default_rng(2).standard_normal((5, 256), np.float32)
+        after = normc.compile(TEXT, device=self.device, tuning=self.path)
+        self.assertEqual(after(x).tobytes(), self.model(x).tobytes())
+        for tuned in found:
+            self.assertIn("threads=", tuned.schedule)
+            self.assertNotEqual(tuned.schedule, tuned.model)
+            self.assertEqual([time[0] for time in tuned.times],
+                             ["3x256", "8x256"])
+            # In an attribute fields at their defaults are left out.
+            threads = tuned.schedule.split(",")[0].replace("=", " = ")
+            self.assertIn(threads, schedule_of(after))
+        if not found:
+            self.assertEqual(schedule_of(after), schedule_of(self.model))
+
+    def test_wrong_searches(self):
+        def search(calls, **more):
+            return normc.tune(TEXT, calls, **{"device": self.device, **more})
+
+        with self.assertRaisesRegex(normc.NormError, "expects a shape for each "
+                                    "of the 2 arguments and results but got 1"):
+            search([[(3, 256)]])
+        with self.assertRaisesRegex(normc.NormError, "255"):
+            search([[(3, 255), (3, 255)]])
+        with self.assertRaisesRegex(normc.NormError, "calls: "):
+            search([[(3, -1), (3, -1)]])
+        with self.assertRaisesRegex(normc.NormError, "nothing to tune"):
+            search([[(3, 256), (3, 256)]], device="host")
+        with self.assertRaisesRegex(normc.NormError, "cannot write"):
+            search([[(3, 256), (3, 256)]], file=self.path + ".none/t.json")
+        with self.assertRaisesRegex(normc.NormError, "seconds above 0"):
+            search([[(3, 256), (3, 256)]], seconds=0)
+
     def test_files_that_are_none(self):
         with self.assertRaisesRegex(normc.NormError, "cannot read"):
             normc.compile(TEXT, device=self.device, tuning=self.path + ".none")

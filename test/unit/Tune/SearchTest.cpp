@@ -260,6 +260,58 @@ TEST(Tune, WhatWasFoundBeforeIsTriedFirst) {
   EXPECT_TRUE(outcome->programs.front().isFaster);
 }
 
+TEST(Tune, CallsOnRandomNumbers) {
+  llvm::Expected<std::unique_ptr<Device>> device = openTestDevice({});
+  ASSERT_TRUE(bool(device));
+  TuneOptions options;
+  options.candidates = 4;
+  options.compile.target.clear();
+  std::vector<CallShapes> calls = {{{3, 512}, {512}, {3, 512}},
+                                   {{1, 512}, {512}, {1, 512}}};
+  llvm::Expected<TuneOutcome> outcome =
+      tune(**device, kRmsNorm, "test.mlir", calls, options);
+  ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
+  EXPECT_TRUE(outcome->faults.empty());
+  ASSERT_EQ(outcome->programs.size(), 1u);
+  const std::vector<TuningTime> &times = outcome->programs[0].entry.times;
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0].call, "3x512, 512");
+  EXPECT_EQ(times[1].call, "1x512, 512");
+  calls[0].pop_back();
+  outcome = tune(**device, kRmsNorm, "test.mlir", calls, options);
+  ASSERT_FALSE(bool(outcome));
+  EXPECT_EQ(
+      llvm::toString(outcome.takeError()),
+      "expects a shape for each of the 3 arguments and results but got 2");
+  outcome =
+      tune(**device, kRmsNorm, "test.mlir", std::vector<CallShapes>(), options);
+  ASSERT_FALSE(bool(outcome));
+  EXPECT_EQ(llvm::toString(outcome.takeError()),
+            "expects a call to be tuned but got none");
+}
+
+// What a call writes in place is put back before the next one.
+TEST(Tune, CallsInPlace) {
+  constexpr llvm::StringLiteral kInPlace = R"(
+func.func @add_norm(%x: tensor<?x256xbf16>, %res: tensor<?x256xbf16> {norm.in_place = 1})
+    -> (tensor<?x256xbf16>, tensor<?x256xbf16>) {
+  %sum = arith.addf %x, %res : tensor<?x256xbf16>
+  %y = norm.rms_norm %sum axes = [1] eps = 1.0e-6 : tensor<?x256xbf16> -> tensor<?x256xbf16>
+  return %y, %sum : tensor<?x256xbf16>, tensor<?x256xbf16>
+})";
+  llvm::Expected<std::unique_ptr<Device>> device = openTestDevice({});
+  ASSERT_TRUE(bool(device));
+  TuneOptions options;
+  options.candidates = 6;
+  options.compile.target.clear();
+  std::vector<CallShapes> calls = {{{3, 256}, {3, 256}, {3, 256}, {3, 256}}};
+  llvm::Expected<TuneOutcome> outcome =
+      tune(**device, kInPlace, "test.mlir", calls, options);
+  ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
+  EXPECT_TRUE(outcome->faults.empty()) << outcome->faults.front();
+  EXPECT_GE(outcome->tried, 4u);
+}
+
 TEST(Tune, NothingToTuneIsAnError) {
   llvm::Expected<std::unique_ptr<Device>> host = openHostDevice(1);
   ASSERT_TRUE(bool(host));

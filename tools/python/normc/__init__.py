@@ -12,12 +12,14 @@ from ._normc import version as _version
 from ._norms import Builder, Value
 from ._runtime import (Executable, Session, compile, device, devices, list_ops,
                        op, stream_handle)
+from ._tune import Tuned, tune
 
 version: str = _version()
 __version__ = version
 
 __all__ = [
     "Builder", "Derivative", "DerivedFunction", "DerivedValue", "Device",
-    "Executable", "NormError", "Session", "Value", "compile", "device",
-    "devices", "differentiate", "list_ops", "op", "stream_handle", "version",
+    "Executable", "NormError", "Session", "Tuned", "Value", "compile", "device",
+    "devices", "differentiate", "list_ops", "op", "stream_handle", "tune",
+    "version",
 ]

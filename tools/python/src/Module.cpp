@@ -224,6 +224,8 @@ NB_MODULE(_normc, module) {
   module.def("version", [] { return normcGetVersionString(); });
   module.def("build_program", &buildProgram, "name"_a, "fields"_a);
   module.def("list_programs", &listPrograms);
+  module.def("tune", &tune, "device"_a, "text"_a, "name"_a, "options"_a,
+             "calls"_a, "seconds"_a, "file"_a);
 
   nb::class_<PyDevice>(module, "Device")
       .def(nb::init<const std::string &, uint32_t, uintptr_t>(), "name"_a,
