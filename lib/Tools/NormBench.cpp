@@ -8,8 +8,8 @@
 #include "norm/Bench/HtmlReport.h"
 #include "norm/Support/Version.h"
 #include "norm/Tools/NormBenchOptions.h"
-#include "norm/Tools/TuneReport.h"
 #include "norm/Tools/Tools.h"
+#include "norm/Tools/TuneReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -301,9 +301,8 @@ llvm::Error BenchMain::tune() {
     printFaults(llvm::errs(), "norm-bench", *outcome);
     hasFaults |= !outcome->faults.empty();
     if (!options.tuningOut.empty())
-      if (llvm::Error error =
-              mergeIntoFile(options.tuningOut, outcome->found(),
-                            outcome->superseded()))
+      if (llvm::Error error = mergeIntoFile(options.tuningOut, outcome->found(),
+                                            outcome->superseded()))
         return error;
   }
   if (device->isEmulated())
@@ -389,6 +388,7 @@ int tools::normBenchMain(int argc, char **argv) {
     return fail(std::move(error));
   if (main.passed())
     return ExitSuccess;
-  llvm::errs() << "norm-bench: error: a cell, or what it is compared with, is wrong or failed\n";
+  llvm::errs() << "norm-bench: error: a cell, or what it is compared with, is "
+                  "wrong or failed\n";
   return ExitCheckFailed;
 }

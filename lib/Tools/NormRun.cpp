@@ -123,7 +123,8 @@ llvm::Error Run::tune() {
   if (!outcome)
     return outcome.takeError();
   hasTuned = outcome->faults.empty();
-  TuningFile all = compileOptions.tuning ? *compileOptions.tuning : TuningFile();
+  TuningFile all =
+      compileOptions.tuning ? *compileOptions.tuning : TuningFile();
   all.remove(outcome->superseded());
   all.merge(outcome->found());
   compileOptions.usesShippedTuning = false;

@@ -109,10 +109,10 @@ private:
   uint64_t high = 0, low = 0;
 };
 
-/// Removes and adds entries of a file, or makes it. Any number of threads and processes may
-/// do so at once: none loses what another added, and who reads meanwhile reads
-/// a whole file. An error where what is there isn't a tuning file, or nothing
-/// can be written; the file is then as it was.
+/// Removes and adds entries of a file, or makes it. Any number of threads and
+/// processes may do so at once: none loses what another added, and who reads
+/// meanwhile reads a whole file. An error where what is there isn't a tuning
+/// file, or nothing can be written; the file is then as it was.
 llvm::Error mergeIntoFile(llvm::StringRef path, const TuningFile &added,
                           const TuningFile &removed = TuningFile());
 
