@@ -43,7 +43,7 @@ int64_t norm::ringSharedBytes(const RingPlan &ring, const Schedule &schedule,
   // The states of a CTA's share of the lanes, and twice those of each CTA.
   int64_t states = (ringThreads(schedule) + 2 * schedule.cluster) * stateBytes;
   return ring.ringBytes() + llvm::alignTo(states, 16) +
-         8 * (2 * ring.slots + 2);
+         8 * (3 * ring.slots + 2 + 2 * ringMails);
 }
 
 //===----------------------------------------------------------------------===//

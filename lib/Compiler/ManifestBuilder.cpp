@@ -517,7 +517,7 @@ LogicalResult ManifestBuilder::addKernel(LaunchOp launch) {
                               : ::norm::countSlices(count / order.getInner());
   }
   for (const KernelParam &param : mlir::norm_tile::getKernelParams(
-           launch.getOperandTypes(), space, order)) {
+           launch.getOperandTypes(), space, order, launch.getSchedule())) {
     FailureOr<Param> described = describeParam(launch, param, kernel);
     if (failed(described))
       return failure();

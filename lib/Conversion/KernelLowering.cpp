@@ -166,7 +166,8 @@ LogicalResult KernelLowering::checkPacked() {
 void KernelLowering::readParams(
     llvm::function_ref<Value(unsigned, Type)> read) {
   TypeRange operands = kernel.getBlock()->getArgumentTypes();
-  auto params = getKernelParams(operands, space, kernel.getOrder());
+  auto params = getKernelParams(operands, space, kernel.getOrder(),
+                                kernel.getSchedule());
   Type i64Type = b.getI64Type();
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   for (auto [i, type] : llvm::enumerate(operands)) {

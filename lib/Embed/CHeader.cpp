@@ -346,9 +346,15 @@ llvm::Error checkImage(const EmbeddedImage &image, const Manifest &first) {
 /// don't have, where others do the same.
 void dropClusters(Manifest &manifest) {
   for (Kernel &kernel : manifest.kernels) {
-    auto isCluster = [](const Variant &variant) { return variant.cluster != 1; };
-    if (!llvm::all_of(kernel.variants, isCluster))
-      llvm::erase_if(kernel.variants, isCluster);
+    auto isCluster = [](const Variant &variant) {
+      return variant.cluster != 1;
+    };
+    if (llvm::all_of(kernel.variants, isCluster) ||
+        llvm::none_of(kernel.variants, isCluster))
+      continue;
+    llvm::erase_if(kernel.variants, isCluster);
+    // From which clusters draw rows.
+    kernel.counterBytes = 0;
   }
 }
 

@@ -51,6 +51,8 @@ void Cluster::reset() {
 
 void Cluster::run(int64_t number) {
   random = ~kernel.seed + uint64_t(number) * 0xd1342543de82ef95;
+  current = number;
+  draws = 0;
   reset();
   for (auto [rank, cta] : llvm::enumerate(ctas)) {
     cta->join(this, unsigned(rank));
@@ -60,6 +62,8 @@ void Cluster::run(int64_t number) {
     ;
   if (llvm::any_of(ctas, [](Cta *cta) { return cta->isLive(); }))
     reportDeadlock();
+  else
+    checkDraws();
   for (Cta *cta : ctas) {
     cta->finish();
     cta->join(nullptr, 0);
@@ -154,6 +158,54 @@ void Cluster::exit(Thread &thread) {
       return std::string("exits before it has waited for its last copies to "
                          "global memory");
     });
+}
+
+//===----------------------------------------------------------------------===//
+// Tickets
+//===----------------------------------------------------------------------===//
+
+/// Clusters draw in turn: the same numbers however they are spread over host
+/// threads. The counter keeps its zeros.
+int64_t Cluster::draw(Thread &thread, uint64_t counter, int64_t rows,
+                      int64_t clusters, uint32_t site) {
+  constexpr uint64_t kBytes = 8;
+  int64_t all = kernel.ctas / kernel.cluster;
+  auto wrong = [&](llvm::function_ref<std::string()> text) {
+    report(thread, FindingKind::Ticket, site, text);
+  };
+  if (counter % kBytes != 0 || !kernel.memory->isCounter(counter, kBytes))
+    wrong([&] {
+      return "expects the address of a counter in the workspace but got 0x" +
+             llvm::utohexstr(counter, /*LowerCase=*/true);
+    });
+  if (clusters != all || rows < clusters)
+    wrong([&] {
+      return "draws " + llvm::itostr(rows) + " numbers by " +
+             llvm::itostr(clusters) + " clusters, but there are " +
+             llvm::itostr(all);
+    });
+  if (draws != 0 && drawn >= rows - clusters)
+    wrong([&] {
+      return "draws again after " + llvm::itostr(drawn) + " of " +
+             llvm::itostr(rows) + " numbers, which was its last";
+    });
+  drawn = draws++ * all + current;
+  drawnOf = rows;
+  drawSite = site;
+  return drawn;
+}
+
+/// Whether all numbers have been drawn when all clusters have exited.
+void Cluster::checkDraws() {
+  int64_t all = kernel.ctas / kernel.cluster;
+  if (draws != 0 && drawn < drawnOf - all)
+    ctas.front()->findings.add(
+        FindingKind::Ticket, drawSite, ctas.front()->block(), -1, [&] {
+          return "exits after number " + llvm::itostr(drawn) + " of " +
+                 llvm::itostr(drawnOf) +
+                 ", but each cluster draws until it gets one from " +
+                 llvm::itostr(drawnOf - all) + " on";
+        });
 }
 
 //===----------------------------------------------------------------------===//

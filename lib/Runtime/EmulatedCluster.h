@@ -44,6 +44,8 @@ public:
   void fence(Thread &thread);
   void send(Thread &thread, uint64_t bits, uint32_t bytes, uint64_t destination,
             uint64_t barrier, uint32_t rank, uint32_t site);
+  int64_t draw(Thread &thread, uint64_t counter, int64_t rows, int64_t clusters,
+               uint32_t site);
 
   // What CTAs call.
   SharedEvents::Conflict access(const Thread &thread, uint64_t offset,
@@ -101,6 +103,7 @@ private:
   bool passBarriers();
   void land(Copy copy);
   void reportDeadlock();
+  void checkDraws();
   bool isComplete(const Mbarrier &barrier, uint32_t parity) const {
     return (barrier.phase & 1) != parity;
   }
@@ -131,6 +134,10 @@ private:
   std::map<Place, Mbarrier> barriers;
   std::map<Agent, ThreadCopies> copies; ///< by thread
   std::vector<Copy> pending;
+  int64_t current = 0; ///< number of the cluster
+  // Of the numbers drawn: how many, the last one, of how many, and where.
+  int64_t draws = 0, drawn = 0, drawnOf = 0;
+  uint32_t drawSite = 0;
 };
 
 } // namespace norm::emulated

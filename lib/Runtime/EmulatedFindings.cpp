@@ -50,6 +50,8 @@ llvm::StringRef norm::name(FindingKind kind) {
     return "deadlock";
   case FindingKind::Mbarrier:
     return "mbarrier";
+  case FindingKind::Ticket:
+    return "ticket";
   case FindingKind::MissingFence:
     return "missing-fence";
   case FindingKind::InactiveLane:

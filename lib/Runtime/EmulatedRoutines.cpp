@@ -134,6 +134,12 @@ static void sendWord(Thread *thread, uint64_t bits, uint32_t bytes,
                             rank, site);
 }
 
+static int64_t drawTicket(Thread *thread, uint64_t counter, int64_t rows,
+                          int64_t clusters, uint32_t site) {
+  Cluster *cluster = thread->cta->findCluster(*thread, site);
+  return cluster ? cluster->draw(*thread, counter, rows, clusters, site) : rows;
+}
+
 llvm::ArrayRef<SupportRoutine> emulated::emulatedRoutines() {
   static const SupportRoutine routines[] = {
       {"norm_emulated_thread_id", reinterpret_cast<void *>(&threadId)},
@@ -166,6 +172,7 @@ llvm::ArrayRef<SupportRoutine> emulated::emulatedRoutines() {
       {"norm_emulated_bulk_commit", reinterpret_cast<void *>(&bulkCommit)},
       {"norm_emulated_bulk_wait", reinterpret_cast<void *>(&bulkWait)},
       {"norm_emulated_proxy_fence", reinterpret_cast<void *>(&proxyFence)},
+      {"norm_emulated_ticket", reinterpret_cast<void *>(&drawTicket)},
       {"norm_emulated_send", reinterpret_cast<void *>(&sendWord)},
   };
   return routines;

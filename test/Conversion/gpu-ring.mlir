@@ -20,8 +20,12 @@
 // CHECK:          norm_tile.mbarrier_init %{{.*}} count 4
 // CHECK:          norm_tile.cluster_barrier
 
-// The threads that have columns wait for a slot in the first phase.
-// CHECK:          scf.for {{.*}} iter_args(%{{.*}} = %c0_i32, %{{.*}} = %c0_i32, %{{.*}} = %c0_i32)
+// The threads that have columns go on while a slot is of a row, and wait for
+// each slot of it in the first phase.
+// CHECK:          scf.while {{.*}} : (i32, i32, i32) ->
+// CHECK:            norm_tile.mbarrier_wait
+// CHECK:            llvm.load %{{.*}} {alignment = 8 : i64} : !llvm.ptr<3> -> i64
+// CHECK:            scf.condition
 // CHECK:            scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}) -> (f32)
 // CHECK:              norm_tile.mbarrier_wait
 // CHECK-NOT:          !llvm.ptr<1> -> vector
@@ -47,12 +51,18 @@
 // CHECK:              norm_tile.mbarrier_arrive
 
 // One more thread copies: as many slots as there are, then one for each that
-// comes back, when what was before has been read.
+// comes back, when what was before has been read. With the first slot of a row
+// the next one is drawn, with the last one it's received.
 // CHECK:          } else {
-// CHECK:            scf.for
+// CHECK:            scf.while
 // CHECK:              norm_tile.mbarrier_expect %[[FULL:.*]], %c8192_i32
 // CHECK-COUNT-4:      norm_tile.bulk_load %{{.*}}, %{{.*}}, %c2048_i32, %[[FULL]]
-// CHECK:            scf.for
+// CHECK:              norm_tile.ticket %{{.*}}, %{{.*}} of %{{.*}} : !llvm.ptr<1>
+// CHECK:              norm_tile.send {{.*}} : i64,
+// CHECK:              norm_tile.mbarrier_expect %[[MAIL:.*]], %c8_i32
+// CHECK:              norm_tile.mbarrier_wait %[[MAIL]],
+// CHECK:              norm_tile.mbarrier_expect %{{.*}}, %c0_i32
+// CHECK:            scf.while
 // CHECK:              norm_tile.mbarrier_wait
 // CHECK-COUNT-4:      norm_tile.bulk_store %{{.*}}, %{{.*}}, %c2048_i32
 // CHECK:              norm_tile.bulk_commit
@@ -66,7 +76,7 @@
 // CHECK-LABEL:  gpu.func @sum_0_unaligned(
 // CHECK-NOT:      norm_tile.bulk_load
 // CHECK:          gpu.return
-// CHECK:        variants = [#norm_tile.variant<symbol = "sum_0", alignment = 16, block = 160, rows_per_cta = 1, shared = 131920, cluster = 8, persistent = true>, #norm_tile.variant<symbol = "sum_0_unaligned", alignment = 1, block = 1024,
+// CHECK:        variants = [#norm_tile.variant<symbol = "sum_0", alignment = 16, block = 160, rows_per_cta = 1, shared = {{[0-9]+}}, counters = 8, cluster = 8, persistent = true>, #norm_tile.variant<symbol = "sum_0_unaligned", alignment = 1, block = 1024,
 
 // ASM-NOT: norm_tile.mbarrier
 // ASM: mbarrier.init.shared::cta.b64 [$0], 1;
@@ -78,6 +88,10 @@
 // ASM: fence.proxy.async.shared::cta;
 // ASM: @p mbarrier.arrive.shared::cta.b64 _, [$0];
 // ASM: cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$0], [$1], $2, [$3];", "r,l,r,r,~{memory}"
+// ASM: llvm.atomicrmw add %{{.*}}, %{{.*}} syncscope("device") monotonic {alignment = 8 : i64} : !llvm.ptr<1>, i64
+// ASM: scf.if
+// ASM: llvm.store %{{.*}} atomic syncscope("device") monotonic
+// ASM: st.async.shared::cluster.mbarrier::complete_tx::bytes.b64
 // ASM: cp.async.bulk.global.shared::cta.bulk_group [$0], [$1], $2;", "l,r,r,~{memory}"
 // ASM: cp.async.bulk.commit_group;
 // ASM: cp.async.bulk.wait_group.read 1;

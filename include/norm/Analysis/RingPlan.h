@@ -39,13 +39,17 @@ struct RingPlan {
 /// `bytesPerColumn`: of all streamed inputs.
 RingPlan planRing(const TilePlan &plan, int64_t bytesPerColumn);
 
+/// Rows that a CTA may have been told of before it asks for them: more than the
+/// first CTA of a cluster gets ahead of others, by the rows in its ring and two.
+constexpr int64_t ringMails = 8;
+
 /// Threads of a CTA that work on a row.
 inline int64_t ringThreads(const Schedule &s) { return s.threads / s.cluster; }
 /// Threads of a CTA: those, and a warp that starts the copies.
 inline int64_t ringBlock(const Schedule &s) { return ringThreads(s) + 32; }
 
 /// Bytes of dynamic shared memory: the ring, exchanges of states of
-/// `stateBytes`, and mbarriers.
+/// `stateBytes`, the rows of slots and to come, and mbarriers.
 int64_t ringSharedBytes(const RingPlan &ring, const Schedule &schedule,
                         int64_t stateBytes);
 

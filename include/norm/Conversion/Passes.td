@@ -192,8 +192,9 @@ def NormExpandUnitBarriersPass : Pass<"norm-expand-unit-barriers", "::mlir::gpu:
 def NormExpandClusterOpsPass : Pass<"norm-expand-cluster-ops", "::mlir::gpu::GPUModuleOp"> {
   let summary = "write ops of clusters, mbarriers and bulk copies in PTX";
   let description = [{
-    Each becomes assembly with side effects that clobbers memory. It is PTX of
-    version 8.1 for sm_90 and newer.
+    Each becomes assembly with side effects that clobbers memory, but
+    `norm_tile.ticket`, which is an atomic addition. It is PTX of version 8.1 for
+    sm_90 and newer.
 
     Example:
 
@@ -206,7 +207,8 @@ def NormExpandClusterOpsPass : Pass<"norm-expand-cluster-ops", "::mlir::gpu::GPU
         "r,r,~{memory}" %0, %bytes : (i32, i32) -> ()
     ```
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect",
+    "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 #endif // NORM_CONVERSION_PASSES_TD

@@ -50,6 +50,7 @@ enum class FindingKind : uint8_t {
   UnitBarrier,         ///< CTAs that don't meet as a GPU needs them to
   Deadlock,            ///< threads that wait for each other forever
   Mbarrier,            ///< an mbarrier, or a copy, used as it can't be
+  Ticket,              ///< numbers drawn otherwise than each of them once
   MissingFence,        ///< a copy of what was written without a proxy fence
   InactiveLane,        ///< a shuffle that reads from, or in, no active lane
   IncompleteOutput,    ///< elements of an output that nothing wrote

@@ -51,6 +51,15 @@ LogicalResult FunctionEmulator::rewriteCluster(Operation *op) {
               store.getBytes(), site(paramOf(store.getDestination()))},
              {});
       })
+      .Case([&](TicketOp ticket) {
+        Value number =
+            call("ticket",
+                 {thread, ticket.getCounter(), ticket.getRows(),
+                  ticket.getClusters(), site(paramOf(ticket.getCounter()))},
+                 b.getI64Type())
+                .getResult(0);
+        ticket.replaceAllUsesWith(number);
+      })
       .Case([&](BulkCommitOp) { call("bulk_commit", {thread, site()}, {}); })
       .Case([&](BulkWaitOp wait) {
         call("bulk_wait",

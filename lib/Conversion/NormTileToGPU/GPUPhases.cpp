@@ -60,7 +60,7 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
   Type i64Type = b.getI64Type();
   SmallVector<Type> types;
   auto signature = getKernelParams(kernel.getBlock()->getArgumentTypes(), space,
-                                   kernel.getOrder());
+                                   kernel.getOrder(), kernel.getSchedule());
   for (const KernelParam &param : signature) {
     Type operand = kernel.getBlock()->getArgument(param.operand).getType();
     bool isScalar = param.kind == KernelParam::Scalar && !operand.isIndex();

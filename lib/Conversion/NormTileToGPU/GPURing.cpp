@@ -138,6 +138,12 @@ Value GPURing::emptyAt(Value slot) {
                   arith::MulIOp::create(b, loc, slot, i32(8)));
 }
 
+/// Where the copying thread leaves the row that a slot is of.
+Value GPURing::rowOfSlotAt(Value slot) {
+  return offsetBy(shared(rowOffset),
+                  arith::MulIOp::create(b, loc, slot, i32(8)));
+}
+
 void GPURing::onlyIf(Value condition, llvm::function_ref<void()> body) {
   auto branch = scf::IfOp::create(b, loc, condition, /*withElse=*/false);
   OpBuilder::InsertionGuard guard(b);
@@ -152,7 +158,10 @@ void GPURing::onlyIf(Value condition, llvm::function_ref<void()> body) {
 void GPURing::makeBarriers() {
   fullOffset = ring.ringBytes();
   emptyOffset = fullOffset + 8 * ring.slots;
-  meetBarrier = emptyOffset + 8 * ring.slots;
+  rowOffset = emptyOffset + 8 * ring.slots;
+  mailOffset = rowOffset + 8 * ring.slots;
+  mailBarrier = mailOffset + 8 * ::norm::ringMails;
+  meetBarrier = mailBarrier + 8 * ::norm::ringMails;
   resultBarrier = meetBarrier + 8;
   meetOffset = llvm::alignTo(resultBarrier + 8, 16);
   resultOffset = meetOffset + consumers() * stateBytes;
@@ -163,12 +172,21 @@ void GPURing::makeBarriers() {
     auto make = [&](Value barrier, int64_t count) {
       MbarrierInitOp::create(b, loc, barrier, static_cast<uint32_t>(count));
     };
-    auto loop = scf::ForOp::create(b, loc, i32(0), i32(ring.slots), i32(1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    make(fullAt(loop.getInductionVar()), 1);
-    make(emptyAt(loop.getInductionVar()), consumers() / 32);
-    b.setInsertionPointAfter(loop);
+    auto forEach = [&](int64_t count, llvm::function_ref<void(Value)> body) {
+      auto loop = scf::ForOp::create(b, loc, i32(0), i32(count), i32(1));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(loop.getBody());
+      body(loop.getInductionVar());
+    };
+    forEach(ring.slots, [&](Value slot) {
+      make(fullAt(slot), 1);
+      make(emptyAt(slot), consumers() / 32);
+    });
+    forEach(::norm::ringMails, [&](Value mail) {
+      make(offsetBy(shared(mailBarrier),
+                    arith::MulIOp::create(b, loc, mail, i32(8))),
+           1);
+    });
     make(shared(meetBarrier), 1);
     make(shared(resultBarrier), 1);
   });
@@ -213,15 +231,32 @@ Value GPURing::enter() {
   onlyIf(copies, [&] { copyRows(); });
 
   b.setInsertionPointToStart(either.thenBlock());
-  Value bound = arith::IndexCastOp::create(b, loc, b.getIndexType(), rows);
-  auto walk = scf::ForOp::create(b, loc, number, bound, clusters,
-                                 ValueRange{i32(0), i32(0), i32(0)});
-  loop = walk;
-  b.setInsertionPointToStart(walk.getBody());
-  firstSlot = walk.getRegionIterArgs()[0];
-  firstParity = walk.getRegionIterArgs()[1];
-  exchangeCount = walk.getRegionIterArgs()[2];
-  return walk.getInductionVar();
+  Type i32Type = b.getI32Type(), i64Type = b.getI64Type();
+  auto walk = scf::WhileOp::create(
+      b, loc, TypeRange{i32Type, i32Type, i32Type, i64Type},
+      ValueRange{i32(0), i32(0), i32(0)});
+  SmallVector<Location> locs(4, loc);
+  Block *before =
+      b.createBlock(&walk.getBefore(), {}, TypeRange{i32Type, i32Type, i32Type},
+                    ArrayRef(locs).take_front(3));
+  // What row is next, or that none is, is known with its first slot.
+  MbarrierWaitOp::create(b, loc, fullAt(before->getArgument(0)),
+                         before->getArgument(1));
+  Value next = LLVM::LoadOp::create(b, loc, i64Type,
+                                    rowOfSlotAt(before->getArgument(0)), 8);
+  Value isRowLeft = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                          next, toI64(rows));
+  SmallVector<Value> handed(before->getArguments());
+  handed.push_back(next);
+  scf::ConditionOp::create(b, loc, isRowLeft, handed);
+  Block *after =
+      b.createBlock(&walk.getAfter(), {},
+                    TypeRange{i32Type, i32Type, i32Type, i64Type}, locs);
+  firstSlot = after->getArgument(0);
+  firstParity = after->getArgument(1);
+  exchangeCount = after->getArgument(2);
+  return arith::IndexCastOp::create(b, loc, b.getIndexType(),
+                                    after->getArgument(3));
 }
 
 void GPURing::leave() {
@@ -245,17 +280,10 @@ void GPURing::leave() {
 // Copies
 //===----------------------------------------------------------------------===//
 
-GPURing::Piece GPURing::pieceAt(Value piece) {
-  Value perRow = i64(ring.rowSlots);
-  Value turn = arith::DivUIOp::create(b, loc, piece, perRow);
-  Value rowsBefore = arith::MulIOp::create(b, loc, turn, toI64(clusters));
-  Piece result;
-  result.row = arith::AddIOp::create(b, loc, toI64(number), rowsBefore);
-  result.part = arith::RemUIOp::create(b, loc, piece, perRow);
-  result.slot = arith::TruncIOp::create(
+Value GPURing::slotOf(Value piece) {
+  return arith::TruncIOp::create(
       b, loc, b.getI32Type(),
       arith::RemUIOp::create(b, loc, piece, i64(ring.slots)));
-  return result;
 }
 
 /// The first column (i64) that the CTA has in a step of a slot.
@@ -310,8 +338,7 @@ void GPURing::forChunks(const Piece &piece, bool ofOutputs,
   }
 }
 
-void GPURing::loadPiece(Value next) {
-  Piece piece = pieceAt(next);
+void GPURing::loadPiece(const Piece &piece) {
   Value full = fullAt(piece.slot);
   int64_t columnBytes = 0;
   for (const Stream &stream : streams)
@@ -334,65 +361,169 @@ void GPURing::loadPiece(Value next) {
 }
 
 void GPURing::storePiece(Value next) {
-  forChunks(pieceAt(next), /*ofOutputs=*/true,
+  Piece piece;
+  piece.slot = slotOf(next);
+  piece.part = arith::RemUIOp::create(b, loc, next, i64(ring.rowSlots));
+  piece.row =
+      LLVM::LoadOp::create(b, loc, b.getI64Type(), rowOfSlotAt(piece.slot), 8);
+  forChunks(piece, /*ofOutputs=*/true,
             [&](Value place, Value address, Value count) {
               BulkStoreOp::create(b, loc, address, place, count);
             });
   BulkCommitOp::create(b, loc);
 }
 
-/// All that the CTA copies. Piece `k` of its rows is in slot `k mod slots`.
-void GPURing::copyRows() {
-  Value all = toI64(rows), own = toI64(number);
-  Value isAny =
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, own, all);
-  onlyIf(isAny, [&] {
-    Value others = arith::SubIOp::create(
-        b, loc, arith::SubIOp::create(b, loc, all, own), i64(1));
-    Value turns = arith::AddIOp::create(
-        b, loc, arith::DivUIOp::create(b, loc, others, toI64(clusters)),
-        i64(1));
-    Value pieces = arith::MulIOp::create(b, loc, turns, i64(ring.rowSlots));
-    Value ahead = arith::MinUIOp::create(b, loc, pieces, i64(ring.slots));
-    auto fill = scf::ForOp::create(b, loc, i64(0), ahead, i64(1));
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(fill.getBody());
-      loadPiece(fill.getInductionVar());
-    }
-    auto empty = scf::ForOp::create(b, loc, i64(0), pieces, i64(1));
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(empty.getBody());
-      Value piece = empty.getInductionVar();
-      Value slots = i64(ring.slots);
-      Value turn = arith::DivUIOp::create(b, loc, piece, slots);
-      Value slot = arith::RemUIOp::create(b, loc, piece, slots);
-      Type i32Type = b.getI32Type();
-      Value parity = arith::AndIOp::create(
-          b, loc, arith::TruncIOp::create(b, loc, i32Type, turn), i32(1));
-      MbarrierWaitOp::create(
-          b, loc, emptyAt(arith::TruncIOp::create(b, loc, i32Type, slot)),
-          parity);
-      int64_t pending = results.empty() ? 0 : ring.pending;
-      if (!results.empty())
-        storePiece(piece);
-      Value next =
-          arith::AddIOp::create(b, loc, piece, i64(ring.slots - pending));
-      Value isFree = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge,
-                                           piece, i64(pending));
-      Value isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                            next, pieces);
-      onlyIf(arith::AndIOp::create(b, loc, isFree, isThere), [&] {
-        if (pending)
-          BulkWaitOp::create(b, loc, static_cast<uint32_t>(pending),
-                             /*read=*/true);
-        loadPiece(next);
-      });
-    }
-    if (!results.empty())
-      BulkWaitOp::create(b, loc, 0u, /*read=*/false);
+/// The place of the row that is `turn` (i64) rows after the first one.
+Value GPURing::mailAt(Value turn) {
+  Value place = arith::RemUIOp::create(b, loc, turn, i64(::norm::ringMails));
+  place = arith::TruncIOp::create(b, loc, b.getI32Type(), place);
+  return offsetBy(shared(mailOffset),
+                  arith::MulIOp::create(b, loc, place, i32(8)));
+}
+
+Value GPURing::mailBarrierAt(Value turn) {
+  return offsetBy(mailAt(turn), i32(mailBarrier - mailOffset));
+}
+
+/// The first CTA draws the row after the one of this turn and tells the others.
+void GPURing::drawRow(Value turn) {
+  Value draws =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, rank, index(0));
+  onlyIf(draws, [&] {
+    Value own = toI64(clusters);
+    Value drawn =
+        TicketOp::create(b, loc, b.getI64Type(), workspace, toI64(rows), own);
+    Value row = arith::AddIOp::create(b, loc, own, drawn);
+    Value mail = mailAt(turn), barrier = mailBarrierAt(turn);
+    auto send = scf::ForOp::create(b, loc, i32(0), i32(cluster()), i32(1));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(send.getBody());
+    SendOp::create(b, loc, row, mail, barrier, send.getInductionVar());
   });
+}
+
+Value GPURing::receiveRow(Value turn) {
+  Value barrier = mailBarrierAt(turn);
+  Value round = arith::DivUIOp::create(b, loc, turn, i64(::norm::ringMails));
+  Value parity = arith::AndIOp::create(
+      b, loc, arith::TruncIOp::create(b, loc, b.getI32Type(), round), i32(1));
+  MbarrierExpectOp::create(b, loc, barrier, i32(8));
+  MbarrierWaitOp::create(b, loc, barrier, parity);
+  return LLVM::LoadOp::create(b, loc, b.getI64Type(), mailAt(turn), 8);
+}
+
+/// Fills the next slot and returns what comes after it. Of a row that there
+/// isn't, the slot only says so.
+SmallVector<Value> GPURing::loadNext(ValueRange next) {
+  Piece piece = {slotOf(next[kPiece]), next[kRow], next[kPart]};
+  LLVM::StoreOp::create(b, loc, piece.row, rowOfSlotAt(piece.slot), 8);
+  Type i64Type = b.getI64Type();
+  Value isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                        piece.row, toI64(rows));
+  auto either =
+      scf::IfOp::create(b, loc, TypeRange{i64Type, i64Type, i64Type, i64Type},
+                        isThere, true, true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(either.thenBlock());
+  Value begins = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
+                                       piece.part, i64(0));
+  loadPiece(piece);
+  onlyIf(begins, [&] { drawRow(next[kTurn]); });
+  Value number = arith::AddIOp::create(b, loc, next[kPiece], i64(1));
+  Value part = arith::AddIOp::create(b, loc, piece.part, i64(1));
+  Value ends = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, part,
+                                     i64(ring.rowSlots));
+  auto turns = scf::IfOp::create(b, loc, TypeRange{i64Type, i64Type, i64Type},
+                                 ends, true, true);
+  {
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(turns.thenBlock());
+    Value row = receiveRow(next[kTurn]);
+    Value turn = arith::AddIOp::create(b, loc, next[kTurn], i64(1));
+    scf::YieldOp::create(b, loc, ValueRange{row, i64(0), turn});
+    b.setInsertionPointToStart(turns.elseBlock());
+    scf::YieldOp::create(b, loc, ValueRange{piece.row, part, next[kTurn]});
+  }
+  scf::YieldOp::create(b, loc,
+                       ValueRange{number, turns.getResult(0),
+                                  turns.getResult(1), turns.getResult(2)});
+  b.setInsertionPointToStart(either.elseBlock());
+  MbarrierExpectOp::create(b, loc, fullAt(piece.slot), i32(0));
+  // No slot is filled any more.
+  scf::YieldOp::create(
+      b, loc, ValueRange{next[kPiece], piece.row, i64(-1), next[kTurn]});
+  return SmallVector<Value>(either.getResults());
+}
+
+/// All that the CTA copies: as many slots as there are, then one for each that
+/// comes back. Piece `k` of its rows is in slot `k mod slots`.
+void GPURing::copyRows() {
+  Type i64Type = b.getI64Type(), i32Type = b.getI32Type();
+  SmallVector<Type> types(4, i64Type);
+  SmallVector<Location> locs(5, loc);
+  auto isLeft = [&](ValueRange next) -> Value {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, next[kPart],
+                                 i64(-1));
+  };
+  auto fill = scf::WhileOp::create(
+      b, loc, types, ValueRange{i64(0), toI64(number), i64(0), i64(0)});
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *before = b.createBlock(&fill.getBefore(), {}, types,
+                                  ArrayRef(locs).take_front(4));
+    Value isEmpty =
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                              before->getArgument(kPiece), i64(ring.slots));
+    scf::ConditionOp::create(
+        b, loc,
+        arith::AndIOp::create(b, loc, isEmpty, isLeft(before->getArguments())),
+        before->getArguments());
+    Block *after = b.createBlock(&fill.getAfter(), {}, types,
+                                 ArrayRef(locs).take_front(4));
+    scf::YieldOp::create(b, loc, loadNext(after->getArguments()));
+  }
+  // The piece that comes back is carried last.
+  SmallVector<Value> carried(fill.getResults());
+  carried.push_back(i64(0));
+  types.push_back(i64Type);
+  auto refill = scf::WhileOp::create(b, loc, types, carried);
+  OpBuilder::InsertionGuard guard(b);
+  Block *before = b.createBlock(&refill.getBefore(), {}, types, locs);
+  Value isOut = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                      before->getArguments().back(),
+                                      before->getArgument(kPiece));
+  scf::ConditionOp::create(b, loc, isOut, before->getArguments());
+  Block *after = b.createBlock(&refill.getAfter(), {}, types, locs);
+  Value piece = after->getArguments().back();
+  ValueRange next = after->getArguments().drop_back();
+  Value turn = arith::DivUIOp::create(b, loc, piece, i64(ring.slots));
+  Value parity = arith::AndIOp::create(
+      b, loc, arith::TruncIOp::create(b, loc, i32Type, turn), i32(1));
+  MbarrierWaitOp::create(b, loc, emptyAt(slotOf(piece)), parity);
+  int64_t pending = results.empty() ? 0 : ring.pending;
+  if (!results.empty())
+    storePiece(piece);
+  Value isFree = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sge, piece,
+                                       i64(pending));
+  auto load = scf::IfOp::create(
+      b, loc, ArrayRef(types).drop_back(),
+      arith::AndIOp::create(b, loc, isFree, isLeft(next)), true, true);
+  {
+    OpBuilder::InsertionGuard inner(b);
+    b.setInsertionPointToStart(load.thenBlock());
+    if (pending)
+      BulkWaitOp::create(b, loc, static_cast<uint32_t>(pending),
+                         /*read=*/true);
+    scf::YieldOp::create(b, loc, loadNext(next));
+    b.setInsertionPointToStart(load.elseBlock());
+    scf::YieldOp::create(b, loc, next);
+  }
+  SmallVector<Value> last(load.getResults());
+  last.push_back(arith::AddIOp::create(b, loc, piece, i64(1)));
+  scf::YieldOp::create(b, loc, last);
+  b.setInsertionPointAfter(refill);
+  if (!results.empty())
+    BulkWaitOp::create(b, loc, 0u, /*read=*/false);
 }
 
 //===----------------------------------------------------------------------===//

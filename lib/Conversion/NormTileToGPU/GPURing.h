@@ -23,6 +23,12 @@ namespace mlir::norm {
 /// which its bytes come, and `empty`, at which each warp arrives when it is
 /// through with the slot in the last phase.
 ///
+/// A cluster begins with the row of its own number and draws further ones,
+/// while it loads the row before, from a counter. The first CTA of a cluster
+/// draws and sends the row to all of them; each copying thread leaves it beside
+/// the slots that it fills. What follows the last row is a slot without bytes,
+/// of a row that there isn't.
+///
 /// A column's lane is that of any other schedule, so that each CTA has some of
 /// the lanes and all CTAs have a part of each step. Halving over lanes is first
 /// over those that CTA `tid mod cluster` is sent by all CTAs; then, when that
@@ -33,6 +39,7 @@ public:
 
   int64_t block() const override { return ringBlock(plan.schedule); }
   bool isPersistent() const override { return true; }
+  int64_t counterBytes() const override { return 8; }
 
 protected:
   Value enter() override;
@@ -75,6 +82,7 @@ private:
   Value slotAt(Value slot);
   Value fullAt(Value slot);
   Value emptyAt(Value slot);
+  Value rowOfSlotAt(Value slot);
   Value i32(int64_t value);
   void onlyIf(Value condition, llvm::function_ref<void()> body);
 
@@ -87,12 +95,20 @@ private:
     Value row;  ///< i64
     Value part; ///< i64, the number of the slot in its row
   };
-  Piece pieceAt(Value number);
+  /// What the copying thread fills next, i64: the number of the piece, its row,
+  /// its number in the row, and how many rows were before.
+  enum Next { kPiece, kRow, kPart, kTurn };
+  Value slotOf(Value piece);
+  Value mailAt(Value turn);
+  Value mailBarrierAt(Value turn);
+  void drawRow(Value turn);
+  Value receiveRow(Value turn);
+  SmallVector<Value> loadNext(ValueRange next);
   Value columnAt(const Piece &piece, int64_t step);
   Value elementsAt(Value column);
   void forChunks(const Piece &piece, bool ofOutputs,
                  llvm::function_ref<void(Value, Value, Value)> copy);
-  void loadPiece(Value number);
+  void loadPiece(const Piece &piece);
   void storePiece(Value number);
 
   // The others.
@@ -124,10 +140,11 @@ private:
   int64_t stateBytes = 0; ///< as sent, of the exchange with the most of them
   // Offsets in shared memory.
   int64_t fullOffset = 0, emptyOffset = 0, meetOffset = 0, resultOffset = 0,
-          meetBarrier = 0, resultBarrier = 0;
+          meetBarrier = 0, resultBarrier = 0, rowOffset = 0, mailOffset = 0,
+          mailBarrier = 0;
   Value rank, number, clusters; ///< index; of the CTA, the cluster, and of all
   Value local;                  ///< i64: the thread in its CTA
-  Operation *loop = nullptr, *branch = nullptr;
+  Operation *branch = nullptr;
   Value firstSlot, firstParity, exchangeCount; ///< i32, of the row
   // Of the slot that is walked.
   Value slotPointer;

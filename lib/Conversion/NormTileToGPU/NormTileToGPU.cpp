@@ -174,6 +174,12 @@ static ScheduleAttr streamed(ScheduleAttr schedule) {
       schedule.getStages(), /*cluster=*/1);
 }
 
+static bool exchanges(KernelOp kernel) {
+  return kernel.getBody()
+      .walk([](ExchangeStartOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 /// The schedule with which rows at any address are read, where copies take
 /// those of a cluster: the same threads of one CTA.
 static ScheduleAttr withoutCluster(ScheduleAttr schedule) {
@@ -228,7 +234,8 @@ FailureOr<ArrayAttr> ConvertNormTileToGPU::convert(KernelOp kernel,
   for (auto [number, alignment] : llvm::enumerate(alignments)) {
     bool isFallback = number > 0 && number + 1 == alignments.size();
     ScheduleAttr own = kernel.getSchedule();
-    if (alignment.rows < 16)
+    // Without an exchange nothing keeps the CTAs of a cluster together.
+    if (alignment.rows < 16 || !exchanges(kernel))
       own = withoutCluster(own);
     SmallVector<ScheduleAttr, 2> schedules;
     if (!isFallback || !kernel.getOrder().isAcross())

@@ -14,8 +14,10 @@
 #include "norm/Conversion/Passes.h"
 #include "norm/Dialect/NormTile/IR/NormTile.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::norm {
@@ -40,6 +42,7 @@ private:
   /// An address, or what else the text needs; `operands` get `r`, `l`, `f` or
   /// `d` by their types.
   void emit(const Twine &text, ValueRange operands = {});
+  void draw(TicketOp ticket);
   Value inRegister(Value value, std::string &constraints);
 
   Operation *op;
@@ -74,6 +77,32 @@ void Expansion::emit(const Twine &text, ValueRange operands) {
       LLVM::tailcallkind::TailCallKind::None,
       LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT),
       ArrayAttr());
+}
+
+/// Who gets the last number makes the counter zero for the next launch, which
+/// begins when this one is complete.
+void Expansion::draw(TicketOp ticket) {
+  Type type = b.getI64Type();
+  auto constant = [&](int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+  };
+  Value number = LLVM::AtomicRMWOp::create(
+      b, loc, LLVM::AtomicBinOp::add, ticket.getCounter(), constant(1),
+      LLVM::AtomicOrdering::monotonic, "device", /*alignment=*/8);
+  Value last =
+      arith::SubIOp::create(b, loc, type, ticket.getRows(), constant(1));
+  Value isLast =
+      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, number, last);
+  scf::IfOp::create(b, loc, isLast, [&](OpBuilder &nested, Location) {
+    LLVM::StoreOp::create(
+        nested, loc,
+        arith::ConstantOp::create(nested, loc, nested.getI64IntegerAttr(0)),
+        ticket.getCounter(), /*alignment=*/8,
+        /*isVolatile=*/false, /*isNonTemporal=*/false,
+        /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic, "device");
+    scf::YieldOp::create(nested, loc);
+  });
+  ticket.replaceAllUsesWith(number);
 }
 
 bool Expansion::run() {
@@ -137,6 +166,7 @@ bool Expansion::run() {
              {send.getValue(), send.getDestination(), send.getBarrier(),
               send.getRank()});
       })
+      .Case([&](TicketOp ticket) { draw(ticket); })
       .Default([&](Operation *) { isKnown = false; });
   return isKnown;
 }

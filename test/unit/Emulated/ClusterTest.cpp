@@ -289,6 +289,92 @@ TEST(EmulatedCluster, OtherKernelsHaveNone) {
   ASSERT_TRUE(found);
 }
 
+namespace {
+/// One thread of each cluster writes its row's number to the row, and then that
+/// of rows that it draws.
+Example drawing(const std::string &more = "") {
+  Example one = example({R"(
+%g = gpu.grid_dim x
+%gi = arith.index_cast %g : index to i64
+%n = arith.divui %gi, %c2 : i64
+%own = arith.cmpi eq, %rank, %c0 : i64
+%leads = arith.andi %isFirst, %own : i1
+scf.if %leads {
+  %end = scf.while (%r = %row) : (i64) -> i64 {
+    %in = arith.cmpi ult, %r, %rows : i64
+    scf.condition(%in) %r : i64
+  } do {
+  ^bb0(%r: i64):
+    %f = arith.uitofp %r : i64 to f32
+    scf.for %e = %c0 to %c256 step %c1 : i64 {
+      %base = arith.muli %r, %c256 : i64
+      %at = arith.addi %base, %e : i64
+      %p = llvm.getelementptr %y[%at] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+      llvm.store %f, %p : f32, !llvm.ptr<1>
+    }
+    %d = norm_tile.ticket %ws, %rows of %n : !llvm.ptr<1> //draw
+    %next = arith.addi %n, %d : i64
+    scf.yield %next : i64
+  }
+)" + more + "}\n"});
+  one.rows = 13;
+  one.persistent = true;
+  one.declaresRead = false;
+  one.hasCounters = true;
+  one.residentCtas = 8;
+  return one;
+}
+
+const Finding *findTicket(const Example &one) {
+  static Outcome outcome;
+  outcome = run(one);
+  return outcome.find(FindingKind::Ticket);
+}
+} // namespace
+
+TEST(EmulatedCluster, EachRowIsDrawnOnce) {
+  for (auto [resident, threads] : {std::pair(2u, 1u), {8u, 2u}, {64u, 2u}}) {
+    Example one = drawing();
+    one.residentCtas = resident;
+    one.hostThreads = threads;
+    Outcome outcome = run(one);
+    ASSERT_EQ(outcome.y.size(), 13u * 256) << outcome.print();
+    for (size_t i = 0; i < outcome.y.size(); ++i)
+      ASSERT_EQ(outcome.y[i], float(i / 256)) << i;
+  }
+}
+
+TEST(EmulatedCluster, DrawsEndTogether) {
+  const Finding *found = findTicket(drawing(
+      "  %x1 = norm_tile.ticket %ws, %rows of %n : !llvm.ptr<1> //again\n"));
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(llvm::StringRef(found->text).contains("draws again"));
+
+  Example few = drawing();
+  size_t at = few.body.find("arith.cmpi ult, %r, %rows");
+  few.body.replace(at, 25, "arith.cmpi ult, %r, %c2  ");
+  found = findTicket(few);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(llvm::StringRef(found->text).contains("exits after number"))
+      << found->text;
+}
+
+TEST(EmulatedCluster, DrawsAreByAllClustersFromACounter) {
+  auto changedTo = [](const std::string &from, const std::string &to) {
+    Example one = drawing();
+    one.body.replace(one.body.find(from), from.size(), to);
+    return one;
+  };
+  const Finding *found = findTicket(
+      changedTo("ticket %ws, %rows of %n", "ticket %y, %rows of %n"));
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(llvm::StringRef(found->text).contains("address of a counter"));
+  found = findTicket(
+      changedTo("ticket %ws, %rows of %n", "ticket %ws, %rows of %c2"));
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(llvm::StringRef(found->text).contains("by 2 clusters"));
+}
+
 TEST(EmulatedCluster, PersistentGridsAreResident) {
   // Every element of y is the number of CTAs.
   const char *count = R"(

@@ -42,7 +42,7 @@ static llvm::Expected<std::string> compile(const Example &example) {
       "gpu.module @m { llvm.mlir.global external @norm_shared() {addr_space "
       "= 3 : i32, alignment = 128 : i64} : !llvm.array<0 x i8> gpu.func "
       "@k(%x: !llvm.ptr<1>, %y: !llvm.ptr<1>";
-  if (example.split != 1)
+  if (example.split != 1 || example.hasCounters)
     text += ", %ws: !llvm.ptr<1>, %k: i64, %rows: i64";
   text += ") ";
   if (!example.shared.empty())
@@ -104,8 +104,8 @@ static Manifest describe(const Example &example) {
   variant.dynamicShared = example.dynamicShared;
   variant.cluster = unsigned(example.cluster);
   variant.persistent = example.persistent;
-  if (example.split != 1) {
-    variant.split = example.split;
+  variant.split = example.split;
+  if (example.split != 1 || example.hasCounters) {
     kernel.slices = 8;
     kernel.counterBytes = 8;
     kernel.unitBytes = 1024;

@@ -37,6 +37,8 @@ struct Example {
   unsigned residentCtas = 64;
   uint64_t cluster = 1; ///< CTAs of each row
   bool persistent = false;
+  /// The kernel takes what one with a split takes.
+  bool hasCounters = false;
 };
 
 struct Outcome {

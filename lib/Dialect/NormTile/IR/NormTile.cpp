@@ -238,7 +238,8 @@ int64_t SpaceAttr::findOperand(unsigned dim) const {
 
 SmallVector<KernelParam>
 mlir::norm_tile::getKernelParams(TypeRange operands, SpaceAttr space,
-                                 norm::OrderAttr order) {
+                                 norm::OrderAttr order,
+                                 norm::ScheduleAttr schedule) {
   SmallVector<KernelParam> params;
   for (auto [i, type] : llvm::enumerate(operands)) {
     auto memref = dyn_cast<MemRefType>(type);
@@ -266,10 +267,10 @@ mlir::norm_tile::getKernelParams(TypeRange operands, SpaceAttr space,
     if (space.getExtent(dim) < 0 && (siblings > 1 || order.isAcross()))
       params.push_back({KernelParam::Extent, 0, dim});
   }
-  if (order.isAcross()) {
+  if (order.isAcross())
     params.push_back({KernelParam::Split});
+  if (order.isAcross() || schedule.getCluster() > 1)
     params.push_back({KernelParam::Workspace});
-  }
   return params;
 }
 

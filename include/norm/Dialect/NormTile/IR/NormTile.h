@@ -35,7 +35,7 @@ struct KernelParam {
     Columns,   ///< number of columns, only where it is known at launch only
     Extent,    ///< extent of dim `axis` of the space
     Split,     ///< CTAs that share their rows
-    Workspace, ///< where they meet
+    Workspace, ///< where they meet, or draw rows
   };
   Kind kind;
   unsigned operand = 0;
@@ -45,9 +45,10 @@ struct KernelParam {
 /// The parameters of a kernel in order: for each operand, a pointer and the
 /// strides that its type leaves open, or the scalar; the rows; the columns and
 /// the extents of other dims that are known at launch only; for an order across
-/// memory the split and the workspace.
+/// memory the split and the workspace; for a cluster the workspace.
 SmallVector<KernelParam> getKernelParams(TypeRange operands, SpaceAttr space,
-                                         norm::OrderAttr order);
+                                         norm::OrderAttr order,
+                                         norm::ScheduleAttr schedule);
 
 } // namespace mlir::norm_tile
 

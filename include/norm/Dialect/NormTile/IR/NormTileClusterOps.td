@@ -145,4 +145,22 @@ def NormTile_SendOp : NormTile_Op<"send", []> {
   }];
 }
 
+def NormTile_TicketOp : NormTile_Op<"ticket", []> {
+  let summary = "draw the next of some numbers";
+  let description = [{
+    Each of the numbers from 0 to `rows - 1` is given once to some cluster of the
+    launch, the lower ones first. `counter` is the address of 8 bytes in global
+    memory, zero before the kernel, and zero again when all have been given.
+    Each of the `clusters` draws until it gets one from `rows - clusters` on, and
+    no further: so that the clusters, which do that many rows without drawing,
+    draw as often as there are rows.
+  }];
+  let arguments = (ins NormTile_GlobalAddress:$counter, I64:$rows,
+    I64:$clusters);
+  let results = (outs I64:$result);
+  let assemblyFormat = [{
+    $counter `,` $rows `of` $clusters attr-dict `:` type($counter)
+  }];
+}
+
 #endif // NORM_DIALECT_NORMTILE_IR_NORMTILECLUSTEROPS_TD
