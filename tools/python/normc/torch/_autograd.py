@@ -25,7 +25,7 @@ Given = Optional[Tensor]
 def _call(name: str, *arguments: Any) -> Any:
     """An op of the backward, without the dispatcher where nobody looks on."""
     if not torch.is_grad_enabled() and _is_eager(
-            *(a for a in arguments if isinstance(a, Tensor))):
+            *[a for a in arguments if isinstance(a, Tensor)]):
         return getattr(_backward, name)(*arguments)
     return getattr(_ops, name)(*arguments)
 
@@ -191,8 +191,11 @@ for _name, _shown, _setup, _formula in (
 
 def is_training(*tensors: Given) -> bool:
     """Whether somebody wants gradients."""
-    return torch.is_grad_enabled() and any(
-        t is not None and t.requires_grad for t in tensors)
+    if torch.is_grad_enabled():
+        for tensor in tensors:
+            if tensor is not None and tensor.requires_grad:
+                return True
+    return False
 
 
 def train(op: str, save: str, out: Any,
@@ -204,7 +207,7 @@ def train(op: str, save: str, out: Any,
     if save not in ("statistics", "none"):
         raise fail(f"save of {op} expects statistics or none but got {save!r}")
     name = f"{op}_training" if save == "statistics" else op
-    if _is_eager(*(t for t in inputs if isinstance(t, Tensor))):
+    if _is_eager(*[t for t in inputs if isinstance(t, Tensor)]):
         return _direct[name].apply(*inputs)
     results = getattr(_ops, name)(*inputs)
     if op == "add_rms_norm":

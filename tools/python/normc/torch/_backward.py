@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Callable, NamedTuple, Optional, Sequence
 
@@ -11,12 +12,13 @@ import torch
 from torch import Tensor
 
 from .._runtime import fail
-from ._ops import (_check, _dtype, _flat, _is_channels_last, _is_eager, _like,
-                   _new, _op, _rms_key, _rows)
+from ._ops import (_check, _dtype, _flat, _is_channels_last, _like, _new, _op,
+                   _rms_key, _rows)
 from ._programs import (Backward, GroupNorm, Key, RowNorm, Softmax, Training,
                         launch, launch_rows)
 
 Gradients = tuple[Tensor, ...]
+_NUMBERS = tuple(tuple(range(count)) for count in range(4))
 
 
 def _wide(x: Tensor) -> torch.dtype:
@@ -34,8 +36,8 @@ def _lead(x: Tensor, columns: int) -> Sequence[int]:
 
 
 def _statistics(x: Tensor, shape: Sequence[int], count: int) -> Gradients:
-    return tuple(torch.empty(shape, dtype=_wide(x), device=x.device)
-                 for _ in range(count))
+    return tuple([torch.empty(shape, dtype=_wide(x), device=x.device)
+                  for _ in range(count)])
 
 
 # How tensors become operands of a program: matrices whose rows are one after
@@ -48,6 +50,7 @@ class _Layout(NamedTuple):
     is_rows: bool = False                #: whether `launch_rows` can do it
 
 
+@functools.lru_cache(maxsize=None)
 def _row_layout(columns: int) -> _Layout:
     return _Layout(lambda t: _rows(t, columns).contiguous(), (-1,),
                    is_rows=True)
@@ -76,6 +79,14 @@ def _group_layout(x: Tensor, groups: int) -> _Layout:
     return _Layout(operand, (samples, groups), _like)
 
 
+def _make_training(fields: tuple[Any, ...]) -> Training:
+    return Training(*fields)
+
+
+def _make_backward(fields: tuple[Any, ...]) -> Backward:
+    return Backward(*fields)
+
+
 def _training(key: Key, inputs: tuple[Tensor, ...],
               results: tuple[Tensor, ...], layout: _Layout, count: int,
               num_rows: int) -> None:
@@ -83,11 +94,9 @@ def _training(key: Key, inputs: tuple[Tensor, ...],
     `num_rows` are of x's shape, the others are vectors."""
     if not inputs[0].numel():
         return
-    arguments = (*inputs, *results)
-    wrt = tuple(range(len(inputs)))
-    if layout.is_rows and _is_eager(*arguments) and launch_rows(
-            (key, wrt, inputs[0].get_device()), arguments,
-            lambda fields: Training(*fields)):
+    wrt = _NUMBERS[len(inputs)]
+    if layout.is_rows and launch_rows((key, wrt, inputs[0].get_device()),
+                                      (*inputs, *results), _make_training):
         return
     rows, vectors = inputs[:num_rows], inputs[num_rows:]
     shown = results[:len(results) - count]
@@ -100,54 +109,65 @@ def _training(key: Key, inputs: tuple[Tensor, ...],
 # Which gradients are wanted is a number with a bit for each, since DTensor takes
 # account of numbers only.
 
+@functools.lru_cache(maxsize=None)
+def _plan(key: Key, present: tuple[bool, ...], wanted: int, saves: bool,
+          ) -> tuple[Optional[Backward], list[int], list[tuple[str, int]]]:
+    """The program for the wanted gradients of operands that are present, the
+    places of these gradients, and what the program takes."""
+    places = [place for place, is_present in enumerate(present) if is_present]
+    wrt = tuple(number for number, place in enumerate(places)
+                if wanted >> place & 1)
+    if not wrt:
+        return None, [], []
+    program = Backward(key, wrt, saves)
+    return program, [places[number] for number in wrt], program.takes()
+
+
 def _gradients(op: str, key: Key, x: Tensor, vectors: tuple[
         Optional[Tensor], ...], saved: tuple[Optional[Tensor], ...],
         cotangents: tuple[Tensor, ...], wanted: int,
         layout: _Layout) -> Gradients:
     """The gradients of x and the vectors: an empty tensor for one that isn't
     wanted, or whose vector there isn't."""
-    for i, dy in enumerate(cotangents):
+    for dy in cotangents:
         if dy.shape != x.shape or dy.device != x.device:
             raise fail(f"the cotangent of {op} expects {tuple(x.shape)} on "
                        f"{x.device} but got {tuple(dy.shape)} on {dy.device}",
                        "invalid launch")
-    cotangents = tuple(dy if dy.dtype == x.dtype else dy.to(x.dtype)
-                       for dy in cotangents)
-    given = [x, *(vector for vector in vectors if vector is not None)]
-    places = [place for place, t in enumerate((x, *vectors)) if t is not None]
+        if dy.dtype != x.dtype:
+            cotangents = tuple(dy.to(x.dtype) for dy in cotangents)
+    operands = (x, *vectors)
+    kept = tuple([t for t in saved if t is not None])
+    program, places, takes = _plan(
+        key, tuple([t is not None for t in operands]), wanted, bool(kept))
     gradients = [
+        layout.like(x) if place == 0 and 0 in places else
+        torch.empty_like(t, memory_format=torch.contiguous_format)
+        if place in places else
         torch.empty(0, dtype=x.dtype if t is None else t.dtype, device=x.device)
-        if t is None or not wanted >> place & 1 else
-        layout.like(x) if t is x else
-        torch.empty(t.shape, dtype=t.dtype, device=x.device)
-        for place, t in enumerate((x, *vectors))]
-    wrt = tuple(number for number, place in enumerate(places)
-                if wanted >> place & 1)
-    if not wrt:
+        for place, t in enumerate(operands)]
+    if program is None:
         return tuple(gradients)
     if not x.numel():
         return tuple(gradient.zero_() for gradient in gradients)
-    kept = tuple(t for t in saved if t is not None)
-    results = tuple(gradients[places[number]] for number in wrt)
-    program = Backward(key, wrt, bool(kept))
-    operands = {"input": given, "saved": kept, "cotangent": cotangents}
-    takes = program.takes()
-    arguments = tuple(operands[role][number] for role, number in takes)
-    if layout.is_rows and _is_eager(*arguments) and launch_rows(
-            (*program, x.get_device()), (*arguments, *results),
-            lambda fields: Backward(*fields)):
+    given = {"input": [t for t in operands if t is not None], "saved": kept,
+             "cotangent": cotangents}
+    arguments = tuple([given[role][number] for role, number in takes])
+    results = tuple([gradients[place] for place in places])
+    if layout.is_rows and launch_rows((*program, x.get_device()),
+                                      (*arguments, *results), _make_backward):
         return tuple(gradients)
 
     def fit(role: str, number: int) -> Tensor:
-        tensor = operands[role][number]
+        tensor = given[role][number]
         if role == "saved":
             return tensor.reshape(layout.statistic).contiguous()
         return layout.operand(tensor) if role == "cotangent" or not number \
             else _flat(tensor)[0]
 
     launch(program, *(fit(*which) for which in takes),
-           *(gradient.view(-1) if number else layout.operand(gradient)
-             for number, gradient in zip(wrt, results)))
+           *(gradient.view(-1) if place else layout.operand(gradient)
+             for place, gradient in zip(places, results)))
     return tuple(gradients)
 
 
@@ -167,20 +187,37 @@ def _fake_gradients(x: Tensor, vectors: tuple[Optional[Tensor], ...],
 def _fake_rows(op: str, x: Tensor, columns: int, shown: int, kept: int,
                **others: Optional[Tensor]) -> Gradients:
     _check(op, x, columns, **others)
-    return (*(_new(x) for _ in range(shown)),
+    return (*[_new(x) for _ in range(shown)],
             *_statistics(x, _lead(x, columns), kept))
+
+
+def _train_rows(op: str, key: RowNorm, x: Tensor, residual: Optional[Tensor],
+                weight: Optional[Tensor], bias: Optional[Tensor],
+                kept: int) -> Gradients:
+    """A norm of rows with its statistics. What doesn't fit the short way is
+    checked and copied on the long one."""
+    columns = key.columns
+    inputs = tuple([t for t in (x, residual, weight, bias) if t is not None])
+    shape, dtype = _lead(x, columns), _wide(x)
+    results = tuple(
+        [_new(x) for _ in range(1 if residual is None else 2)] +
+        [x.new_empty(shape, dtype=dtype) for _ in range(kept)])
+    if (residual is None or residual.shape == x.shape) and launch_rows(
+            (key, _NUMBERS[len(inputs)], x.get_device()), (*inputs, *results),
+            _make_training):
+        return results
+    _check(op, x, columns, residual=residual, weight=weight, bias=bias)
+    _training(key, inputs, results, _row_layout(columns), kept,
+              1 if residual is None else 2)
+    return results
 
 
 @_op("rms_norm_training(Tensor x, Tensor? weight, float eps, float offset) "
      "-> (Tensor, Tensor)", lambda x, weight, eps, offset:
      _fake_rows("rms_norm", x, x.shape[-1], 1, 1, weight=weight))
 def rms_norm_training(x, weight, eps, offset):
-    columns = x.shape[-1]
-    results = _fake_rows("rms_norm", x, columns, 1, 1, weight=weight)
-    _training(_rms_key(x, weight, eps, offset),
-              (x,) if weight is None else (x, weight), results,
-              _row_layout(columns), 1, 1)
-    return results
+    key = _rms_key(x, weight, eps, offset)
+    return _train_rows("rms_norm", key, x, None, weight, None, 1)
 
 
 @_op("add_rms_norm_training(Tensor x, Tensor residual, Tensor? weight, "
@@ -189,13 +226,8 @@ def rms_norm_training(x, weight, eps, offset):
      _fake_rows("add_rms_norm", x, x.shape[-1], 2, 1, residual=residual,
                 weight=weight))
 def add_rms_norm_training(x, residual, weight, eps, offset):
-    columns = x.shape[-1]
-    results = _fake_rows("add_rms_norm", x, columns, 2, 1, residual=residual,
-                         weight=weight)
-    _training(_rms_key(x, weight, eps, offset, "new"),
-              (x, residual) if weight is None else (x, residual, weight),
-              results, _row_layout(columns), 1, 2)
-    return results
+    key = _rms_key(x, weight, eps, offset, "new")
+    return _train_rows("add_rms_norm", key, x, residual, weight, None, 1)
 
 
 @_op("layer_norm_training(Tensor x, int columns, Tensor? weight, "
@@ -203,13 +235,9 @@ def add_rms_norm_training(x, residual, weight, eps, offset):
      lambda x, columns, weight, bias, eps:
      _fake_rows("layer_norm", x, columns, 1, 2, weight=weight, bias=bias))
 def layer_norm_training(x, columns, weight, bias, eps):
-    results = _fake_rows("layer_norm", x, columns, 1, 2, weight=weight,
-                         bias=bias)
     key = RowNorm("layer_norm", columns, x.dtype, _dtype(weight), _dtype(bias),
                   eps)
-    _training(key, tuple(t for t in (x, weight, bias) if t is not None),
-              results, _row_layout(columns), 2, 1)
-    return results
+    return _train_rows("layer_norm", key, x, None, weight, bias, 2)
 
 
 @_op("rms_norm_backward(Tensor dy, Tensor? dsum, Tensor x, Tensor? weight, "
