@@ -78,8 +78,12 @@ llvm::Expected<FreshTimes> bench::measureFresh(llvm::StringRef deviceName,
   options.device = (*device)->product();
   options.driverVersion = (*device)->driverVersion();
   options.emulate = (*device)->isEmulated();
-  llvm::Expected<Artifact> artifact = compiler.compile(
-      programText(*op, cell.dtype, cell.columns), "<norm-bench>", options);
+  llvm::Expected<std::string> text =
+      sourceOf(compiler, *op, cell.dtype, cell.columns, options);
+  if (!text)
+    return text.takeError();
+  llvm::Expected<Artifact> artifact =
+      compiler.compile(*text, "<norm-bench>", options);
   if (!artifact)
     return artifact.takeError();
   times.codegen = artifact->times.codegen;
@@ -135,7 +139,11 @@ llvm::Error Session::measureCompile(Result &result) {
   if (llvm::Error error = compile(other, "").takeError())
     return error;
   CompileOptions compileOptions = this->compileOptions();
-  std::string text = programText(*op, result.cell.dtype, result.cell.columns);
+  std::string text;
+  if (llvm::Error error = sourceOf(compiler, *op, result.cell.dtype,
+                                   result.cell.columns, compileOptions)
+                              .moveInto(text))
+    return error;
   Stages stages({"passes", "llvm", "load"});
   for (unsigned i = 0; i < std::min(options.repeats, kMostCompilations); ++i) {
     Stopwatch watch;

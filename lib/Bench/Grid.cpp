@@ -219,9 +219,9 @@ int64_t Grid::rowsFor(DType dtype, int64_t columns) const {
 }
 
 llvm::ArrayRef<llvm::StringRef> bench::suiteNames() {
-  static constexpr llvm::StringRef kNames[] = {"forward",  "fused",   "prefill",
-                                               "decode",   "compile", "launch",
-                                               "published"};
+  static constexpr llvm::StringRef kNames[] = {"forward", "fused",    "prefill",
+                                               "decode",  "backward", "compile",
+                                               "launch",  "published"};
   return kNames;
 }
 

@@ -15,9 +15,10 @@ using namespace norm::bench;
 namespace {
 
 // Arguments: x input, r residual or gate, w scale, b shift, s the step of a
-// quantization. In bodies {x}, {w}, ... are types: {x} rows of the op's dtype,
-// {w} and {b} one row of it, {f} rows of f32, {q} rows of f8E4M3FN, {i} rows of
-// i8, {t} an f32 for each row, {g} one for each 128 columns of a row, {s} one.
+// quantization; d the cotangent of y, m and v what the forward saved of rows.
+// In bodies {x}, {w}, ... are types: {x} rows of the op's dtype, {w} and {b}
+// one row of it, {f} rows of f32, {q} rows of f8E4M3FN, {i} rows of i8, {t} an
+// f32 for each row, {g} one for each 128 columns of a row, {s} one.
 constexpr Op kOps[] = {
     {"layer_norm", "xwb", "y:x",
      "  %y = norm.layer_norm %x scale(%w) bias(%b) axes = [1] eps = 1.0e-5"
@@ -64,6 +65,17 @@ constexpr Op kOps[] = {
      "  %n = norm.rms_norm %x scale(%w) axes = [1] eps = 1.0e-6"
      " : {x}, {w} -> {f}\n"
      "  %q = norm.quantize %n scale(%s) group = [-1, -1] : {f}, {s} -> {q}\n"},
+    {"layer_norm_bwd", "xwmvd", "dx:x,dw:w,db:w",
+     "  %y = norm.layer_norm %x scale(%w) bias(%b) axes = [1] eps = 1.0e-5"
+     " : {x}, {w}, {w} -> {x}\n",
+     1, "save=statistics", "xwb", "y:x"},
+    {"rms_norm_bwd", "xwvd", "dx:x,dw:w",
+     "  %y = norm.rms_norm %x scale(%w) axes = [1] eps = 1.0e-6"
+     " : {x}, {w} -> {x}\n",
+     1, "save=statistics", "xw", "y:x"},
+    {"softmax_bwd", "xmvd", "dx:x",
+     "  %y = norm.softmax %x axes = [1] : {x} -> {x}\n", 1, "save=statistics",
+     "x", "y:x"},
 };
 
 std::string typeOf(char letter, DType dtype, int64_t columns) {
@@ -113,6 +125,9 @@ llvm::SmallVector<Role, 4> Op::roles() const {
                     : letter == 'r' ? Role::Residual
                     : letter == 'w' ? Role::Scale
                     : letter == 'b' ? Role::Shift
+                    : letter == 'd' ? Role::Cotangent
+                    : letter == 'm' ? Role::Mean
+                    : letter == 'v' ? Role::Rstd
                                     : Role::Step);
   return roles;
 }
@@ -136,21 +151,23 @@ bool bench::isBenchDType(DType dtype) {
 
 std::string bench::programText(const Op &op, DType dtype, int64_t columns) {
   std::string arguments, values, types;
-  for (char letter : op.arguments) {
+  for (char letter : op.isBackward() ? op.primalArguments : op.arguments) {
     arguments += arguments.empty() ? "%" : ", %";
     arguments += letter;
     arguments += ": " + typeOf(letter, dtype, columns);
   }
   llvm::SmallVector<llvm::StringRef, 3> results;
-  op.results.split(results, ',');
+  (op.isBackward() ? op.primalResults : op.results).split(results, ',');
   for (llvm::StringRef result : results) {
     auto [value, letter] = result.split(':');
     values += (values.empty() ? "%" : ", %") + value.str();
     types +=
         (types.empty() ? "" : ", ") + typeOf(letter.front(), dtype, columns);
   }
-  return ("func.func @" + op.name + "(" + arguments + ") -> (" + types +
-          ") {\n" + withTypes(op.body, dtype, columns) + "  return " + values +
-          " : " + types + "\n}\n")
+  llvm::StringRef name = op.name;
+  name.consume_back("_bwd");
+  return ("func.func @" + name + "(" + arguments + ") -> (" + types + ") {\n" +
+          withTypes(op.body, dtype, columns) + "  return " + values + " : " +
+          types + "\n}\n")
       .str();
 }

@@ -53,17 +53,39 @@ CompileOptions Session::compileOptions() const {
   return compile;
 }
 
+llvm::Expected<std::string> bench::sourceOf(Compiler &compiler, const Op &op,
+                                            DType dtype, int64_t columns,
+                                            CompileOptions &options) {
+  std::string text = programText(op, dtype, columns);
+  if (!op.isBackward())
+    return text;
+  llvm::Expected<DerivativeOptions> derivative =
+      parseDerivativeOptions(op.derivative);
+  if (!derivative)
+    return derivative.takeError();
+  llvm::Expected<Derivative> made =
+      compiler.differentiate(text, "<norm-bench>", *derivative);
+  if (!made)
+    return made.takeError();
+  options.entry = made->backward.name;
+  return std::move(made->text);
+}
+
 llvm::Expected<std::shared_ptr<BenchProgram>>
 Session::compile(const Cell &cell, llvm::StringRef schedule) {
   const Op *op = findOp(cell.op);
   if (!op)
     return llvm::createStringError("expects one of " + listOps() +
                                    " but got '" + cell.op + "'");
-  std::string text = programText(*op, cell.dtype, cell.columns);
+  CompileOptions compileOptions = this->compileOptions();
+  std::string text;
+  if (llvm::Error error =
+          sourceOf(compiler, *op, cell.dtype, cell.columns, compileOptions)
+              .moveInto(text))
+    return error;
   std::string key = text + schedule.str();
   if (key == compiledKey)
     return compiled;
-  CompileOptions compileOptions = this->compileOptions();
   if (!schedule.empty()) {
     compileOptions.schedule += compileOptions.schedule.empty() ? "" : ",";
     compileOptions.schedule += schedule;
@@ -106,6 +128,8 @@ llvm::Error CellRun::prepare(unsigned count, llvm::StringRef schedule) {
                            result.cell.rows, count)
               .moveInto(sets))
     return error;
+  if (llvm::Error error = checkSums())
+    return error;
   result.traffic = minimalTraffic(manifest, sets->arguments(0));
   result.kernels = unsigned(manifest.kernels.size());
   result.operations =
@@ -128,6 +152,31 @@ llvm::Error CellRun::prepare(unsigned count, llvm::StringRef schedule) {
     return error;
   result.checkedRows = sets->checkedRows();
   return check("", result.status, result.message, result.ulps);
+}
+
+/// Compares all results of a call of some of the rows, where there are some
+/// that all rows have a part in: of a call of all rows, only rows are compared.
+llvm::Error CellRun::checkSums() {
+  if (!sets->hasSums() || result.cell.rows <= CallSets::kWholeRows)
+    return llvm::Error::success();
+  llvm::Expected<CallSets> some =
+      CallSets::create(session.operands, compiled->manifest(),
+                       compiled->op->roles(), CallSets::kWholeRows, 1);
+  if (!some)
+    return some.takeError();
+  std::swap(*sets, *some);
+  llvm::Error error = sets->poisonResults();
+  if (!error) {
+    llvm::Expected<DeviceWork> work = call(0);
+    error = work ? (*work)() : work.takeError();
+  }
+  if (!error)
+    error = session.device.synchronize();
+  if (!error)
+    error = check("of " + std::to_string(CallSets::kWholeRows) + " rows, ",
+                  result.status, result.message, result.ulps);
+  std::swap(*sets, *some);
+  return error;
 }
 
 /// Compares the results of the last set.

@@ -34,7 +34,8 @@ struct Plan {
 Plan planOf(const Cell &cell, uint64_t traffic, uint64_t cacheBytes) {
   Plan plan;
   bool isLong = traffic >= kStreamingFactor * cacheBytes;
-  plan.inGraph = cell.suite == "prefill" || cell.suite == "published";
+  plan.inGraph = cell.suite == "prefill" || cell.suite == "published" ||
+                 (cell.suite == "backward" && !isLong);
   if (!plan.inGraph) {
     plan.flush = !isLong;
     return plan;
@@ -58,7 +59,8 @@ uint64_t estimateTraffic(const Cell &cell) {
   const Op *op = findOp(cell.op);
   uint64_t elements = uint64_t(cell.elements()), bytes = 0;
   for (Role role : op->roles())
-    if (role == Role::Input || role == Role::Residual)
+    if (role == Role::Input || role == Role::Residual ||
+        role == Role::Cotangent)
       bytes += bytesOf(cell.dtype, elements);
   for (llvm::StringRef rest = op->results; !rest.empty();) {
     auto [result, more] = rest.split(',');

@@ -102,11 +102,15 @@ llvm::Expected<TuneOutcome> Session::tune(const TuneJob &job,
   if (!op)
     return llvm::createStringError("expects one of " + listOps() +
                                    " but got '" + job.op + "'");
-  std::string text = programText(*op, job.dtype, job.columns);
   // The code of a cell that was measured before may go.
   compiledKey.clear();
   compiled = nullptr;
   tuning.compile = compileOptions();
+  std::string text;
+  if (llvm::Error error =
+          sourceOf(compiler, *op, job.dtype, job.columns, tuning.compile)
+              .moveInto(text))
+    return error;
   Manifest described;
   auto makeCalls = [&](const Manifest &manifest)
       -> llvm::Expected<std::vector<std::unique_ptr<TunedCall>>> {

@@ -23,8 +23,8 @@ constexpr llvm::StringLiteral kUsage =
 usage: norm-bench [options]
 
 what is measured:
-  --suite=LIST       of forward, fused, prefill, decode, compile, launch and
-                     published (all but the last)
+  --suite=LIST       of forward, fused, prefill, decode, backward, compile,
+                     launch and published (all but the last)
   --ops=LIST         of the grid's ops, those
   --dtype=LIST       of bf16, f16, f32, instead of the grid's
   --columns=LIST     instead of the grid's

@@ -29,7 +29,8 @@ DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
 ARGUMENTS = {"layer_norm": "xwb", "rms_norm": "xw", "softmax": "x",
              "add_rms_norm": "xrw", "add_layer_norm": "xrwb",
              "rms_norm_silu_gate": "xrw", "layer_norm_gelu": "xwb",
-             "add_rms_norm_fp8_row": "xrw"}
+             "add_rms_norm_fp8_row": "xrw", "layer_norm_bwd": "xwmvd",
+             "rms_norm_bwd": "xwvd", "softmax_bwd": "yd"}
 
 
 def rms(x, w):
@@ -46,7 +47,37 @@ def fp8_row(y):
     return (z / scale).to(torch.float8_e4m3fn), scale
 
 
+def rows_gradient(n, g, v):
+    """Of a row that was normalized to `n`, given that of `n` is `g`."""
+    return v * (g - n * (g * n).mean(-1, keepdim=True))
+
+
+def layer_backward(x, w, m, v, d):
+    x, w, d = x.to(v.dtype), w.to(v.dtype), d.to(v.dtype)
+    n, g = (x - m) * v, d * w
+    return rows_gradient(n, g - g.mean(-1, keepdim=True), v), (d * n).sum(0), d.sum(0)
+
+
+def rms_backward(x, w, v, d):
+    x, w, d = x.to(v.dtype), w.to(v.dtype), d.to(v.dtype)
+    n = x * v
+    return rows_gradient(n, d * w, v), (d * n).sum(0)
+
+
+def softmax_backward(y, d):
+    wide = torch.promote_types(y.dtype, torch.float32)
+    y, d = y.to(wide), d.to(wide)
+    return (y * (d - (y * d).sum(-1, keepdim=True)),)
+
+
+def narrow(backward):
+    return lambda *a: tuple(g.to(a[0].dtype) for g in backward(*a))
+
+
 EAGER = {
+    "layer_norm_bwd": narrow(layer_backward),
+    "rms_norm_bwd": narrow(rms_backward),
+    "softmax_bwd": narrow(softmax_backward),
     "layer_norm": lambda x, w, b: (layer(x, w, b),),
     "rms_norm": lambda x, w: (rms(x, w),),
     "softmax": lambda x: (F.softmax(x, -1),),
@@ -56,6 +87,19 @@ EAGER = {
     "layer_norm_gelu": lambda x, w, b: (F.gelu(layer(x, w, b)),),
     "add_rms_norm_fp8_row": lambda x, r, w: (*fp8_row(rms(x + r, w)), x + r),
 }
+
+
+# What autograd calls, where that isn't the function above.
+NATIVE = {
+    "layer_norm_bwd": lambda x, w, m, v, d: torch.ops.aten.native_layer_norm_backward(
+        d, x, [x.shape[-1]], m, v, w, w, [True] * 3),
+    "softmax_bwd": lambda y, d: (torch.ops.aten._softmax_backward_data(
+        d, y, -1, y.dtype),),
+}
+if hasattr(torch.ops.aten, "_fused_rms_norm_backward"):
+    NATIVE["rms_norm_bwd"] = (
+        lambda x, w, v, d: torch.ops.aten._fused_rms_norm_backward(
+            d, x, [x.shape[-1]], v, w, [True] * 2))
 
 
 @triton.jit
@@ -94,7 +138,7 @@ def triton_of(op):
 
 def peers_of(op, names):
     torch._dynamo.reset()
-    made = {"eager": EAGER[op], "triton": triton_of(op),
+    made = {"eager": NATIVE.get(op, EAGER[op]), "triton": triton_of(op),
             "compile": torch.compile(EAGER[op], dynamic=False),
             "compile_max": torch.compile(EAGER[op], dynamic=False,
                                          mode="max-autotune-no-cudagraphs")}
@@ -104,6 +148,13 @@ def peers_of(op, names):
 def make_inputs(op, dtype, rows, columns, sets):
     moments = {"x": (1.5, 0.25), "r": (1, 0), "w": (0.02, 1), "b": (0.02, 0)}
     def one(letter):
+        if letter in "mv":  # of rows
+            n = torch.randn((rows, 1), device="cuda") * 0.02
+            return n + (0.25 if letter == "m" else 0.66)
+        if letter == "y":
+            return F.softmax(one("x"), -1)
+        if letter == "d":
+            letter = "r"
         shape = (rows, columns) if letter in "xr" else (columns,)
         deviation, mean = moments[letter]
         return torch.randn(shape, device="cuda", dtype=dtype) * deviation + mean
@@ -167,10 +218,11 @@ def measure(cell, names, repeats):
     rows, columns = map(int, shape.split("x"))
     if op not in EAGER or (suite == "decode" and variant != ["chain"]):
         return
-    size = 4 * rows * columns * sum(a in "xr" for a in ARGUMENTS[op])
+    size = 4 * rows * columns * sum(a in "xryd" for a in ARGUMENTS[op])
     cache = torch.cuda.get_device_properties(0).L2_cache_size
-    in_graph = suite not in ("forward", "fused")
-    cold = suite == "published" or variant == ["cold"]
+    in_graph = suite not in ("forward", "fused", "backward") or (
+        suite == "backward" and size < 4 * cache)
+    cold = suite in ("published", "backward") or variant == ["cold"]
     sets = min(max(-(-3 * cache // size), 1), 64) if cold else 1
     calls = 1 if not in_graph else 200 if suite == "decode" else -(-16 // sets) * sets
     inputs = make_inputs(op, DTYPES[dtype], rows, columns, sets)

@@ -44,8 +44,8 @@ struct Grid {
   int64_t rowsFor(DType dtype, int64_t columns) const;
 };
 
-/// The suites: `forward`, `fused`, `prefill`, `decode`, `compile`, `launch`,
-/// `published`.
+/// The suites: `forward`, `fused`, `prefill`, `decode`, `backward`, `compile`,
+/// `launch`, `published`.
 llvm::ArrayRef<llvm::StringRef> suiteNames();
 
 /// Reads a grid, in the form of tools/norm-bench/grid.json. An error names the

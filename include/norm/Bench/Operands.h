@@ -94,6 +94,10 @@ public:
   /// the device.
   llvm::Expected<std::vector<tools::ResultCheck>> check(llvm::StringRef text,
                                                         unsigned set);
+  /// Whether there are results of columns alone, which all rows have a part in.
+  /// `check` compares them where there are at most `kWholeRows` rows.
+  bool hasSums() const;
+  static constexpr int64_t kWholeRows = 1100;
   /// How many rows `check` looks at.
   int64_t checkedRows() const { return int64_t(samples().size()); }
 

@@ -18,11 +18,14 @@ namespace norm::bench {
 
 /// What an argument holds, which tells its shape and its numbers.
 enum class Role : uint8_t {
-  Input,    ///< rows x columns: mean 0.25, deviation 1.5
-  Residual, ///< rows x columns: mean 0, deviation 1
-  Scale,    ///< columns: mean 1, deviation 0.02
-  Shift,    ///< columns: mean 0, deviation 0.02
-  Step,     ///< one f32: 0.02
+  Input,     ///< rows x columns: mean 0.25, deviation 1.5
+  Residual,  ///< rows x columns: mean 0, deviation 1
+  Scale,     ///< columns: mean 1, deviation 0.02
+  Shift,     ///< columns: mean 0, deviation 0.02
+  Step,      ///< one f32: 0.02
+  Cotangent, ///< rows x columns: mean 0, deviation 1
+  Mean,      ///< rows: mean 0.25, deviation 0.02
+  Rstd,      ///< rows: mean 0.66, deviation 0.02
 };
 
 /// An operation on a tensor of rows and columns, as a program of norm's.
@@ -33,7 +36,12 @@ struct Op {
   llvm::StringRef body;
   /// Which number of columns the program takes: multiples of this.
   int64_t multiple = 1;
+  /// Of the backward of a function, which `body` is then the body of: options
+  /// of norm-differentiate, and that function's arguments and results.
+  llvm::StringRef derivative = "";
+  llvm::StringRef primalArguments = "", primalResults = "";
 
+  bool isBackward() const { return !derivative.empty(); }
   llvm::SmallVector<Role, 4> roles() const;
 };
 
@@ -49,7 +57,8 @@ std::string listOps();
 /// Whether ops take elements of this type: bf16, f16 and f32.
 bool isBenchDType(DType dtype);
 
-/// The text of a module with one function, named as the op. Rows are dynamic.
+/// The text of a module with one function, named as the op, or as what it is
+/// the backward of. Rows are dynamic.
 std::string programText(const Op &op, DType dtype, int64_t columns);
 
 } // namespace norm::bench

@@ -70,6 +70,12 @@ struct TuneJob {
 /// their order, each once.
 std::vector<TuneJob> makeTuneJobs(llvm::ArrayRef<Cell> cells);
 
+/// The text of a module that is compiled for an op, and in `options`, which
+/// function of it.
+llvm::Expected<std::string> sourceOf(Compiler &compiler, const Op &op,
+                                     DType dtype, int64_t columns,
+                                     CompileOptions &options);
+
 /// Measures cells, one after the other, on one device.
 class Session {
 public:
@@ -88,7 +94,7 @@ public:
 private:
   friend class CellRun;
 
-  /// `forward`, `fused`, `prefill`, `published`.
+  /// `forward`, `fused`, `backward`, `prefill`, `published`.
   llvm::Error measureStream(Result &result);
   llvm::Error measureDecode(Result &result);
   llvm::Error measureCompile(Result &result);
@@ -139,6 +145,7 @@ public:
 private:
   llvm::Error addKernel(const ForeignKernel &kernel, Peer &peer,
                         std::vector<DeviceWork> &calls);
+  llvm::Error checkSums();
   llvm::Error check(llvm::StringRef what, Result::Status &status,
                     std::string &message, double &ulps);
 
@@ -150,9 +157,8 @@ private:
 
 /// Times a cell of the compile suite in this process, which should have done
 /// nothing before: opens the device, compiles, and gets the first result.
-llvm::Expected<FreshTimes> measureFresh(llvm::StringRef device,
-                                        const Cell &cell,
-                                        CompileOptions options);
+llvm::Expected<FreshTimes>
+measureFresh(llvm::StringRef device, const Cell &cell, CompileOptions options);
 
 } // namespace norm::bench
 
