@@ -46,8 +46,8 @@ for result in report["results"]:
         check_summary(result["ceiling"]["microseconds"])
         check_summary(result["share_of_copy"])
         # Sums over rows have a second kernel.
-    kernels = 2 if result["op"] in ("layer_norm_bwd", "rms_norm_bwd") else 1
-    assert result["checked_rows"] > 0 and result["kernels"] == kernels
+        kernels = 2 if result["op"] in ("layer_norm_bwd", "rms_norm_bwd") else 1
+        assert result["checked_rows"] > 0 and result["kernels"] == kernels
         moved = result["bytes_read"] + result["bytes_written"]
         rate = moved / result["microseconds"]["median"] / 1e3
         assert abs(rate - result["gigabytes_per_second"]) <= 1e-6 * rate
