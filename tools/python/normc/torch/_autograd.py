@@ -3,8 +3,9 @@
 """The formulas of autograd.
 
 Each is there twice: for the dispatcher, which is what traces and transforms see,
-and as a function of autograd that launches at once. The op of a name computes
-statistics again in the backward; the one ..._training keeps them."""
+and as a function of autograd that launches at once. The op ..._training keeps
+statistics; the one without computes them again in the backward, but for softmax,
+of which it keeps the output."""
 
 from __future__ import annotations
 
@@ -104,6 +105,17 @@ def _softmax_setup(ctx, inputs, results, statistics):
     _keep(ctx, (x, *statistics), dim)
 
 
+def _softmax_output_setup(ctx, inputs, results, statistics):
+    _keep(ctx, (results[0],), inputs[1])
+
+
+def _softmax_output_backward(ctx, dy=None, *_):
+    if dy is None:
+        return None, None
+    y, = ctx.saved_tensors
+    return _call("softmax_of_output_backward", dy, y, *ctx.given), None
+
+
 def _softmax_backward(ctx, dy=None, *_):
     if dy is None:
         return None, None
@@ -142,7 +154,8 @@ def _refuse(text: str) -> None:
 _refused = {
     "the gradients of normc.torch have none of their own: expects one backward "
     "but got two": ("rms_norm_backward", "layer_norm_backward",
-                    "softmax_backward", "group_norm_backward"),
+                    "softmax_backward", "softmax_of_output_backward",
+                    "group_norm_backward"),
     "codes of fp8 have no backward, since PyTorch would round their gradient to "
     "fp8 as well": ("rms_norm_fp8", "add_rms_norm_fp8"),
 }
@@ -176,17 +189,18 @@ def _register(name: str, run: Callable[..., Any], shown: int,
 
 
 _direct: dict[str, Any] = {}
-for _name, _shown, _setup, _formula in (
+for _name, _shown, *_formulas in (
         ("rms_norm", 1, _rms_setup, _rms_backward),
         ("add_rms_norm", 2, _add_rms_setup, _add_rms_backward),
         ("layer_norm", 1, _layer_setup, _layer_backward),
-        ("softmax", 1, _softmax_setup, _softmax_backward),
+        ("softmax", 1, _softmax_output_setup, _softmax_output_backward,
+         _softmax_setup, _softmax_backward),
         ("group_norm", 1, _group_setup, _group_backward)):
     _direct[_name] = _register(_name, getattr(_forward, f"_{_name}"), _shown,
-                               _setup, _formula)
+                               *_formulas[:2])
     _direct[f"{_name}_training"] = _register(
         f"{_name}_training", getattr(_backward, f"{_name}_training"), _shown,
-        _setup, _formula)
+        *_formulas[-2:])
 
 
 def is_training(*tensors: Given) -> bool:
@@ -204,8 +218,10 @@ def train(op: str, save: str, out: Any,
     if out is not None:
         raise fail(f"{op} with out= has no backward; leave it out, or call "
                    f"{op} under torch.no_grad()")
-    if save not in ("statistics", "none"):
-        raise fail(f"save of {op} expects statistics or none but got {save!r}")
+    other = "output" if op == "softmax" else "none"
+    if save not in ("statistics", other):
+        raise fail(f"save of {op} expects statistics or {other} but got "
+                   f"{save!r}")
     name = f"{op}_training" if save == "statistics" else op
     if _is_eager(*[t for t in inputs if isinstance(t, Tensor)]):
         return _direct[name].apply(*inputs)

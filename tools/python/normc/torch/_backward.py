@@ -14,8 +14,8 @@ from torch import Tensor
 from .._runtime import fail
 from ._ops import (_check, _dtype, _flat, _is_channels_last, _like, _new, _op,
                    _rms_key, _rows)
-from ._programs import (Backward, GroupNorm, Key, RowNorm, Softmax, Training,
-                        launch, launch_rows)
+from ._programs import (Backward, GroupNorm, Key, RowNorm, Softmax,
+                        SoftmaxOfOutput, Training, launch, launch_rows)
 
 Gradients = tuple[Tensor, ...]
 _NUMBERS = tuple(tuple(range(count)) for count in range(4))
@@ -106,6 +106,22 @@ def _training(key: Key, inputs: tuple[Tensor, ...],
            *(t.view(layout.statistic) for t in results[len(shown):]))
 
 
+def _make_own(fields: tuple[Any, ...]) -> Any:
+    return fields[0]
+
+
+def _fit_cotangents(op: str, like: Tensor, cotangents: tuple[Tensor, ...],
+                    ) -> tuple[Tensor, ...]:
+    for dy in cotangents:
+        if dy.shape != like.shape or dy.device != like.device:
+            raise fail(f"the cotangent of {op} expects {tuple(like.shape)} on "
+                       f"{like.device} but got {tuple(dy.shape)} on "
+                       f"{dy.device}", "invalid launch")
+        if dy.dtype != like.dtype:
+            return tuple(dy.to(like.dtype) for dy in cotangents)
+    return cotangents
+
+
 # Which gradients are wanted is a number with a bit for each, since DTensor takes
 # account of numbers only.
 
@@ -129,13 +145,7 @@ def _gradients(op: str, key: Key, x: Tensor, vectors: tuple[
         layout: _Layout) -> Gradients:
     """The gradients of x and the vectors: an empty tensor for one that isn't
     wanted, or whose vector there isn't."""
-    for dy in cotangents:
-        if dy.shape != x.shape or dy.device != x.device:
-            raise fail(f"the cotangent of {op} expects {tuple(x.shape)} on "
-                       f"{x.device} but got {tuple(dy.shape)} on {dy.device}",
-                       "invalid launch")
-        if dy.dtype != x.dtype:
-            cotangents = tuple(dy.to(x.dtype) for dy in cotangents)
+    cotangents = _fit_cotangents(op, x, cotangents)
     operands = (x, *vectors)
     kept = tuple([t for t in saved if t is not None])
     program, places, takes = _plan(
@@ -294,6 +304,21 @@ def softmax_backward(dy, x, dim, maximum, scale):
     return _gradients("softmax", _softmax_key(x, dim), x, (),
                       (maximum, scale), (dy,), 1,
                       _softmax_layout(x, dim))[0]
+
+
+@_op("softmax_of_output_backward(Tensor dy, Tensor y, int dim) -> Tensor",
+     lambda dy, y, dim: _new(y))
+def softmax_of_output_backward(dy, y, dim):
+    dx = _new(y)
+    dy, = _fit_cotangents("softmax", y, (dy,))
+    if not y.numel():
+        return dx
+    key = SoftmaxOfOutput(y.shape[dim], y.dtype, dim == -1)
+    layout = _softmax_layout(y, dim)
+    if not layout.is_rows or not launch_rows((key, y.get_device()),
+                                             (y, dy, dx), _make_own):
+        launch(key, *(layout.operand(t) for t in (y, dy, dx)))
+    return dx
 
 
 def _group_key(x: Tensor, groups: int, weight: Optional[Tensor],

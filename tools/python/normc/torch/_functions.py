@@ -152,9 +152,10 @@ def add_rms_norm_fp8_(x: Tensor, residual: Tensor,
 
 def softmax(x: Tensor, dim: int = -1, *,
             out: Optional[Tensor] = None,
-            save: str = "statistics") -> Tensor:
-    """exp(x) / sum(exp(x)) along one axis, with one rounding; `save` as of
-    `rms_norm`."""
+            save: str = "output") -> Tensor:
+    """exp(x) / sum(exp(x)) along one axis, with one rounding. The backward has
+    the rounded output, as PyTorch's; with `save="statistics"` x, and so an
+    unrounded one."""
     if not -x.dim() <= dim < x.dim():
         raise fail(f"dim of softmax expects {-x.dim()} to {x.dim() - 1} but "
                    f"got {dim}")

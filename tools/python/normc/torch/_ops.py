@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from .._runtime import fail
-from ._programs import DTYPES, GroupNorm, RowNorm, Softmax, launch
+from ._programs import DTYPES, GroupNorm, RowNorm, Softmax, launch, launch_rows
 
 _FP8 = torch.float8_e4m3fn
 # Keeps the ops registered as long as this module is there.
@@ -289,6 +289,9 @@ def _add_rms_norm_fp8_in_place(x, residual, weight, eps, offset, group):
 @_op("softmax(Tensor x, int dim) -> Tensor", lambda x, dim: _new(x))
 def _softmax(x, dim):
     out = _new(x)
+    if dim == -1 and launch_rows((x.shape[-1], x.dtype, True, x.get_device()),
+                                 (x, out)):
+        return out
     _softmax_out(x, dim, out)
     return out
 

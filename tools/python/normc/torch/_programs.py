@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from typing import Any, Callable, NamedTuple, Optional, Union
 
 import torch
 from torch import Tensor
 
+from .._builder import _dtype as mlir_dtype
 from .._derivative import Derivative, differentiate
 from .._normc import NormError
 from .._norms import Builder
@@ -69,6 +71,58 @@ class Softmax(NamedTuple):
         shape = (None, self.extent) + (() if self.is_last else (None,))
         b.output(b.softmax(b.input("x", shape, self.dtype), axes=1))
         return b.text
+
+
+_SOFTMAX_OF_OUTPUT = """
+func.func @softmax_backward(%y: KIND, %dy: KIND) -> KIND {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant LAST : index
+  %n0 = tensor.dim %y, %c0 : KIND
+  %n2 = tensor.dim %y, %c2 : KIND
+  %e = tensor.empty(SIZES) : KIND
+  %dx = norm.generic (DIMS)
+      ins(%y_ = %y[DIMS] : KIND, %dy_ = %dy[DIMS] : KIND)
+      outs(%o = %e[DIMS] : KIND) attributes {name = "softmax_backward"} {
+    %a = EXTEND %y_ : OWN to WIDE
+    %b = EXTEND %dy_ : OWN to WIDE
+    %p = arith.mulf %a, %b : WIDE
+    %s = norm.reduce add %p over [col] : WIDE
+    %d = arith.subf %b, %s : WIDE
+    %g = arith.mulf %a, %d : WIDE
+    %r = ROUND %g : WIDE to OWN
+    norm.yield %r : OWN
+  }
+  return %dx : KIND
+}
+"""
+
+
+class SoftmaxOfOutput(NamedTuple):
+    """The gradient of a softmax from its output: y (dy - sum(y dy))."""
+    extent: int
+    dtype: torch.dtype
+    is_last: bool
+    what: str = "gradient"  #: so that it equals no `Softmax`
+
+    def text(self) -> str:
+        own = mlir_dtype(self.dtype)
+        wide = "f64" if own == "f64" else "f32"
+        text = _SOFTMAX_OF_OUTPUT
+        if own == wide:  # nothing to convert
+            text = re.sub(r"^.*(EXTEND|ROUND).*\n", "", text,
+                          flags=re.MULTILINE)
+            for name, given in (("%a", "%y_"), ("%b", "%dy_"), ("%r", "%g")):
+                text = re.sub(rf"{name}\b", given, text)
+        for word, value in (
+                ("KIND", f"tensor<?x{self.extent}x"
+                 f"{'' if self.is_last else '?x'}OWN>"),
+                ("LAST", "0" if self.is_last else "2"),
+                ("SIZES", "%n0" if self.is_last else "%n0, %n2"),
+                ("DIMS", "row, col" if self.is_last else "row, col, row1"),
+                ("EXTEND", "arith.extf"), ("ROUND", "arith.truncf"),
+                ("OWN", own), ("WIDE", wide)):
+            text = text.replace(word, value)
+        return text
 
 
 class GroupNorm(NamedTuple):

@@ -77,6 +77,8 @@ def declare_shardings() -> None:
         rows_of(x, columns)), "xX-wwxx--", "xpp")
     declare("softmax", others, "xd", "x")
     declare("softmax_training", others, "xd", "xss")
+    declare("softmax_of_output_backward", lambda dy, y, dim: others(y, dim),
+            "xXd", "x")
     declare("softmax_backward", lambda dy, x, dim, *_: others(x, dim), "xXdss",
             "x")
     declare("group_norm", samples, "x-ww-", "x")
