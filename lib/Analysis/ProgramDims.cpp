@@ -1,5 +1,4 @@
-//===- ProgramDims.cpp - Rows and columns of a program
-//---------------------===//
+//===- ProgramDims.cpp - Rows and columns of a program --------------------===//
 //
 // Part of the norm project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
