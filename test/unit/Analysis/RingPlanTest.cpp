@@ -158,7 +158,7 @@ TEST(RingPlan, NamesWhatATargetLacks) {
             "expects whole leaves of 8 static columns for a cluster but got "
             "dynamic columns");
   EXPECT_EQ(check("cluster=2", factsOf(131072, 3), "sm_90"),
-            "schedule needs 444736 bytes of shared memory per CTA but sm_90 "
+            "schedule needs 445008 bytes of shared memory per CTA but sm_90 "
             "allows 232448");
   EXPECT_EQ(check("cluster=8,max_registers=255", facts, "sm_90"), "");
   EXPECT_EQ(check("cluster=2,max_registers=128", facts, "sm_90"),
