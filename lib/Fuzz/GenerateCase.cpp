@@ -138,6 +138,30 @@ Space fuzz::makeSpace(Chooser &choose, const Limits &limits) {
   return space;
 }
 
+Space fuzz::makeSummedSpace(Chooser &choose, const Limits &limits) {
+  // A few have more columns than a kernel sums.
+  constexpr int64_t kColumns = 16385;
+  Limits narrow = limits;
+  narrow.maxColumns = std::min(limits.maxColumns, kColumns);
+  Space space = chooseRows(choose, narrow);
+  if (!space.hasRows())
+    space.dims.insert(space.dims.begin(), Dim{3});
+  // Numbers of rows at which workers and strands have more than one.
+  int64_t columns = std::max<int64_t>(space.size(true), 1);
+  if (space.count(false) == 1 && choose.chance(60))
+    space.dims.front().extent =
+        std::min(choose.pick<int64_t>({8, 31, 32, 33, 65, 131, 132, 133, 263,
+                                       264, 265, 300, 529, 1057, 2113, 8447,
+                                       8449, 17000}),
+                 std::max<int64_t>(1, limits.maxElements / columns));
+  for (unsigned dim = 0; dim < space.rank(); ++dim) {
+    space.order.insert(space.order.begin(), dim);
+    space.dims[dim].dynamic =
+        choose.chance(space.dims[dim].isColumn ? 4 : 40);
+  }
+  return space;
+}
+
 namespace {
 
 ArgumentData chooseData(Chooser &choose, bool tame) {
@@ -166,12 +190,34 @@ bool hasOpenStrides(const Case &made, unsigned value) {
          (rank > 2 && llvm::is_contained(made.graph.strided, value));
 }
 
+/// Fields that kernels along and across memory may have.
+std::string makeSumSchedule(Chooser &choose) {
+  std::string text =
+      choose.chance(60)
+          ? llvm::formatv("max_registers={0}", choose.pick({0, 32, 64, 128}))
+          : llvm::formatv("threads={0}", choose.pick({1, 2, 4, 8, 16, 32}));
+  if (choose.chance(30))
+    text += choose.pick({",prefetch=true", ",prefetch=false"});
+  return text;
+}
+
 Rerun makeVariant(Chooser &choose, const Case &made, const Target &target) {
   Rerun variant;
   variant.device = target.device;
+  bool hasSums =
+      made.backward || llvm::any_of(made.graph.ops, [](const Op &op) {
+        return op.ofRows;
+      });
   int64_t rows =
       isFirstDimFree(made.graph, made.space) ? made.space.dims[0].extent : 0;
-  if (choose.chance(60))
+  // Kernels that sum rows and those beside them share few fields.
+  if (hasSums && target.target == "host" && choose.chance(80))
+    variant.schedule = "";
+  else if (hasSums && choose.chance(70))
+    variant.steps = 1 | choose.bits();
+  else if (hasSums && choose.chance(40))
+    variant.schedule = makeSumSchedule(choose);
+  else if (choose.chance(60))
     variant.schedule = makeSchedule(choose, made.space, target.target);
   switch (choose.below(7)) {
   case 0:
@@ -254,6 +300,8 @@ std::string fuzz::makeSchedule(Chooser &choose, const Space &space,
   if (target == "host")
     return llvm::formatv("vector={0}",
                          int64_t(1) << choose.below(choose.chance(15) ? 8 : 6));
+  if (choose.chance(12))
+    return llvm::formatv("cluster={0}", int64_t(2) << choose.below(4));
   llvm::StringRef residency = choose.pick({"registers", "shared", "stream"});
   unsigned least = residency == "stream" && choose.chance(85) ? 7 : 0;
   int64_t threads = int64_t(1) << (least + choose.below(11 - least));
@@ -271,12 +319,28 @@ std::string fuzz::makeSchedule(Chooser &choose, const Space &space,
   return text;
 }
 
+/// A sixth of the programs have sums over rows, an eighth are backwards.
+static CaseKind chooseKind(uint64_t seed, uint64_t index,
+                           const Limits &limits) {
+  if (limits.kind != CaseKind::Any)
+    return limits.kind;
+  // Numbers of its own: what the others draw doesn't depend on it.
+  uint64_t place = Chooser(~seed, index).below(24);
+  return place < 4   ? CaseKind::Sums
+         : place < 7 ? CaseKind::Backward
+                     : CaseKind::Plain;
+}
+
 Case fuzz::makeCase(uint64_t seed, uint64_t index,
                     const std::vector<Target> &targets, const Limits &limits) {
   Chooser choose(seed, index);
   Case made;
-  made.space = makeSpace(choose, limits);
-  made.graph = makeGraph(choose, made.space, limits);
+  CaseKind kind = chooseKind(seed, index, limits);
+  bool sums = kind == CaseKind::Sums;
+  made.backward = kind == CaseKind::Backward;
+  made.space =
+      sums ? makeSummedSpace(choose, limits) : makeSpace(choose, limits);
+  made.graph = makeGraph(choose, made.space, limits, sums);
   for (unsigned dim = 0; dim < made.space.rank(); ++dim)
     if (isFixed(made.graph, made.space, dim))
       made.space.dims[dim].dynamic = false;

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "norm/Fuzz/Oracles.h"
+#include "Execution.h"
 #include "Inputs.h"
-#include "norm/Compiler/Compiler.h"
 #include "norm/Runtime/EmulatedDevice.h"
 #include "norm/Runtime/HostDevice.h"
 #include "norm/Runtime/Workers.h"
@@ -57,47 +57,12 @@ fuzz::openNamedDevice(llvm::StringRef name, unsigned hostThreads) {
   return openDevice(name);
 }
 
-Execution fuzz::makeExecution(const Case &made, const Rerun *variant) {
-  Execution execution{made.graph, made.space, made.data, {}, made.device,
-                      "",         0,          1,         0};
-  if (!variant)
-    return execution;
-  execution.device = variant->device;
-  execution.schedule = variant->schedule;
-  execution.layouts = variant->layouts;
-  execution.launches = variant->launches;
-  execution.hostThreads = variant->hostThreads;
-  if (variant->rows && isFirstDimFree(made.graph, made.space)) {
-    execution.firstRow = variant->rows->first;
-    execution.space.dims[0].extent =
-        variant->rows->second - variant->rows->first;
-  }
-  for (auto [i, dim] : llvm::enumerate(execution.space.dims))
-    dim.dynamic ^= bool(variant->flipDynamic >> i & 1);
-  if (variant->extraOutput) {
-    Graph &graph = execution.graph;
-    // Of a type with arithmetic.
-    auto found = llvm::find_if(graph.outputs, [&](unsigned value) {
-      DType dtype = graph.values[value].dtype;
-      return isFloat(dtype) && !isPacked(dtype) && dtype != DType::F8E8M0FNU;
-    });
-    if (found == graph.outputs.end())
-      return execution;
-    unsigned result = *found;
-    Op op;
-    op.name = "arith.negf";
-    op.operands = {result};
-    op.results = {graph.add(graph.values[result])};
-    graph.outputs.push_back(op.results.front());
-    graph.ops.push_back(std::move(op));
-  }
-  return execution;
-}
-
 namespace {
 
 struct Results {
   Manifest manifest;
+  /// Of each kernel that the compiler scheduled, the strands that sum rows.
+  std::vector<int64_t> strands;
   tools::CallData data;
   std::vector<HostTensor> tensors;
 };
@@ -149,6 +114,8 @@ public:
 
 private:
   llvm::Expected<Device *> device(const Execution &execution);
+  llvm::Expected<std::shared_ptr<const Artifact>>
+  compile(const Execution &execution, const CompileOptions &options);
   llvm::Expected<Loaded> load(const Execution &execution, Device &device);
   std::optional<Refusal> launch(const Execution &execution,
                                 const Loaded &loaded, Device &device,
@@ -162,8 +129,8 @@ private:
   Workers workers{1};
   llvm::StringMap<std::unique_ptr<Device>> devices;
   std::set<unsigned> extraThreads; ///< of devices other than `hostThreads`
-  // Of the case at hand. Artifacts by device, schedule and text.
-  std::map<std::tuple<std::string, std::string, std::string>,
+  // Of the case at hand. Artifacts by device, schedule, steps and text.
+  std::map<std::tuple<std::string, std::string, uint64_t, std::string>,
            std::shared_ptr<const Artifact>>
       artifacts;
   std::map<std::pair<Device *, std::shared_ptr<const Artifact>>,
@@ -215,6 +182,11 @@ static bool isNoRoom(llvm::StringRef message) {
          message.contains("expects 'vector' to") ||
          message.contains("expects 'rows_per_cta' to be a multiple") ||
          message.contains("expects 'split' to be") ||
+         message.contains("the strands of a worker that sums rows") ||
+         message.contains("expects residency registers where rows are") ||
+         message.contains("expects 'cluster' to be 1") ||
+         message.contains("static columns for a cluster") ||
+         message.contains("of one row in a cluster") ||
          message.contains("CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES");
 }
 
@@ -226,32 +198,45 @@ static Refusal refuse(const Execution &execution, llvm::Error error) {
   if (error.isA<EmulationError>())
     refusal.kind = Outcome::Kind::Faulty;
   refusal.text = llvm::toString(std::move(error));
-  refusal.noRoom = !execution.schedule.empty() && isNoRoom(refusal.text);
+  refusal.noRoom = (!execution.schedule.empty() || execution.steps) &&
+                   isNoRoom(refusal.text);
   return refusal;
+}
+
+llvm::Expected<std::shared_ptr<const Artifact>>
+Oracles::Impl::compile(const Execution &execution,
+                       const CompileOptions &options) {
+  uint64_t steps = options.tuning ? execution.steps : 0;
+  std::shared_ptr<const Artifact> &artifact = artifacts[{
+      execution.device, execution.schedule, steps, execution.text}];
+  if (artifact)
+    return artifact;
+  StepTimer timer(this->steps, execution.device + " compile");
+  llvm::Expected<Artifact> made =
+      compiler.compile(execution.text, "fuzz.mlir", options);
+  if (!made)
+    return made.takeError();
+  artifact = std::make_shared<const Artifact>(std::move(*made));
+  return artifact;
 }
 
 /// The program of an execution; one that was compiled or loaded for this case
 /// already is taken again.
 llvm::Expected<Loaded> Oracles::Impl::load(const Execution &execution,
                                            Device &device) {
-  CompileOptions options;
-  options.target = device.target();
-  options.schedule = execution.schedule;
-  options.driverVersion = device.driverVersion();
-  options.emulate = device.isEmulated();
-  std::string text = print(execution.graph, execution.space);
-  std::shared_ptr<const Artifact> &artifact =
-      artifacts[{execution.device, execution.schedule, text}];
-  if (!artifact) {
-    StepTimer timer(steps, execution.device + " compile");
-    llvm::Expected<Artifact> made =
-        compiler.compile(text, "fuzz.mlir", options);
-    if (!made)
-      return made.takeError();
-    artifact = std::make_shared<const Artifact>(std::move(*made));
+  CompileOptions options = optionsFor(execution, device);
+  std::shared_ptr<const Artifact> artifact;
+  if (llvm::Error error = compile(execution, options).moveInto(artifact))
+    return std::move(error);
+  if (execution.steps) {
+    options.tuning = std::make_shared<const TuningFile>(
+        drawSchedules(execution, device, *artifact));
+    options.device = device.product();
+    if (llvm::Error error = compile(execution, options).moveInto(artifact))
+      return std::move(error);
   }
   // The time that the driver's compiler takes grows faster than the code.
-  if (!execution.schedule.empty() && !options.emulate &&
+  if ((!execution.schedule.empty() || execution.steps) && !options.emulate &&
       options.target != "host" && artifact->code.size() > kLongCode)
     return llvm::createStringError("schedule needs too much code");
   std::shared_ptr<Executable> &executable = executables[{&device, artifact}];
@@ -312,6 +297,8 @@ std::optional<Refusal> Oracles::Impl::execute(const Execution &execution,
   if (!loaded)
     return refuse(execution, loaded.takeError());
   results.manifest = loaded->artifact->manifest;
+  for (const ScheduleDecision &decision : loaded->artifact->schedules)
+    results.strands.push_back(decision.facts.strands);
   {
     StepTimer timer(steps, "data");
     llvm::Expected<tools::CallData> data =
@@ -328,9 +315,8 @@ std::string Oracles::Impl::compareWithReference(const Execution &execution,
                                                 const Results &results) {
   StepTimer timer(steps, "reference");
   llvm::Expected<std::vector<tools::ResultCheck>> checks =
-      tools::checkReference(print(execution.graph, execution.space),
-                            "fuzz.mlir", "main", results.manifest, results.data,
-                            results.tensors);
+      tools::checkReference(execution.text, "fuzz.mlir", execution.entry,
+                            results.manifest, results.data, results.tensors);
   if (!checks)
     return "the reference says: " + llvm::toString(checks.takeError());
   for (auto [i, check] : llvm::enumerate(*checks))
@@ -411,6 +397,13 @@ static bool haveOtherLayouts(const Manifest &a, const Manifest &b) {
                                    llvm::any_of(b.kernels, isAcross));
 }
 
+static bool changesColumns(const Space &space, const Rerun &variant) {
+  for (auto [i, dim] : llvm::enumerate(space.dims))
+    if (dim.isColumn && (variant.flipDynamic >> i & 1))
+      return true;
+  return false;
+}
+
 Outcome Oracles::Impl::run(const Case &made,
                            llvm::function_ref<void(llvm::StringRef)> tell) {
   Outcome outcome;
@@ -436,6 +429,18 @@ Outcome Oracles::Impl::run(const Case &made,
   };
   Execution base = makeExecution(made, nullptr);
   Results first;
+  if (made.backward) {
+    if (tell)
+      tell("the derivative");
+    llvm::Expected<bool> derived = takeBackward(compiler, base);
+    if (!derived)
+      return finish(Outcome::Kind::Refused, -1,
+                    llvm::toString(derived.takeError()));
+    if (!*derived) {
+      outcome.underived = true;
+      return finish(Outcome::Kind::Passed, -1, "");
+    }
+  }
   if (tell)
     tell("device " + base.device);
   if (std::optional<Refusal> refusal = execute(base, first)) {
@@ -453,6 +458,13 @@ Outcome Oracles::Impl::run(const Case &made,
     Results other;
     if (tell)
       tell(describe(variant));
+    if (made.backward)
+      if (llvm::Expected<bool> derived = takeBackward(compiler, execution);
+          !derived || !*derived)
+        return finish(Outcome::Kind::Refused, int(index),
+                      describe(variant) + ": " +
+                          (derived ? "the backward isn't derived"
+                                   : llvm::toString(derived.takeError())));
     if (std::optional<Refusal> refusal = execute(execution, other)) {
       if (!refusal->noRoom)
         return finish(refusal->kind, int(index),
@@ -466,7 +478,13 @@ Outcome Oracles::Impl::run(const Case &made,
     if ((variant.flipDynamic || variant.rows) &&
         haveOtherLayouts(first.manifest, other.manifest))
       continue;
+    // Sums over rows depend on all of them, and how they are taken on whether
+    // the columns are known.
+    bool sumsDiffer = variant.rows || first.strands != other.strands ||
+                      changesColumns(made.space, variant);
     for (unsigned i = 0; i < first.tensors.size(); ++i) {
+      if (sumsDiffer && base.sumsRows[i])
+        continue;
       std::string text =
           compareBits(first.tensors[i], other.tensors[i],
                       other.tensors[i].shape() == first.tensors[i].shape()

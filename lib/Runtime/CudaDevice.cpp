@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <mutex>
 
@@ -410,12 +411,12 @@ llvm::Expected<uint64_t> CudaDevice::countResident(const Variant &variant,
          uint64_t(std::max(props.multiprocessors, 0));
 }
 
-/// The CTAs of all clusters that the device holds at once; 0 where the driver
-/// can't tell.
+/// The CTAs of all clusters that the device holds at once; any number where the
+/// driver can't tell.
 uint64_t CudaDevice::countClusters(const Variant &variant, Function function) {
   const Driver &cu = context->driver();
   if (!cu.occupancyOfClusters)
-    return 0;
+    return std::numeric_limits<uint64_t>::max();
   LaunchAttribute attribute = {};
   attribute.id = kLaunchClusterDimension;
   attribute.value.clusterDim = {variant.cluster, 1, 1};
@@ -431,7 +432,7 @@ uint64_t CudaDevice::countClusters(const Variant &variant, Function function) {
                          1};
   int clusters = 0;
   if (cu.occupancyOfClusters(&clusters, function, &config) != kSuccess)
-    return 0;
+    return std::numeric_limits<uint64_t>::max();
   return uint64_t(std::max(clusters, 0)) * variant.cluster;
 }
 

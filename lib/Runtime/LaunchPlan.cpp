@@ -332,10 +332,11 @@ bool Planner::fits(const Variant &variant, KernelLaunch &launch) const {
   if (variant.persistent) {
     uint64_t most = mostCtas();
     if (resources.residentCtas)
-      if (uint64_t resident =
-              resources.residentCtas(launch.kernel, launch.variant))
-        most = std::min(most, resident);
-    groups = std::min(groups, std::max<uint64_t>(1, most / variant.cluster));
+      most =
+          std::min(most, resources.residentCtas(launch.kernel, launch.variant));
+    if (most < variant.cluster)
+      return false;
+    groups = std::min(groups, most / variant.cluster);
   }
   launch.split = split;
   launch.groups = groups * split;

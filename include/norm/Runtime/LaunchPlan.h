@@ -94,7 +94,7 @@ struct LaunchResources {
   /// Asked once for the whole workspace, with 0 if there is none.
   AllocateBytes workspace;
   /// CTAs of a kernel's variant that are resident on the device at once; 0
-  /// where it has no cooperative launches. Null where rows aren't shared at
+  /// where it has no cooperative launches, or no room for a cluster. Null where rows aren't shared at
   /// all, which makes every split 1.
   llvm::function_ref<uint64_t(unsigned kernel, unsigned variant)> residentCtas =
       nullptr;

@@ -473,22 +473,27 @@ TEST(LaunchPlanTest, PersistentGridsAreResident) {
   variant.split = 1;
   variant.cluster = 4;
   variant.persistent = true;
-  // 15 rows; of an unknown number of CTAs, a cluster for each of them.
+  // 15 rows, with a cluster for each of them where there is room.
   for (auto [resident, groups] : {std::pair<uint64_t, uint64_t>(100, 15),
                                   {60, 15},
                                   {59, 14},
                                   {8, 2},
-                                  {3, 1},
-                                  {0, 15}}) {
+                                  {4, 1}}) {
     call.resident = resident;
     llvm::Expected<LaunchPlan> plan = call.plan();
     ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
     EXPECT_EQ(plan->kernels[0].variant, 0u);
     EXPECT_EQ(plan->kernels[0].groups, groups);
   }
-  call.resident.reset();
+  // Not for one: the next variant.
+  call.resident = 3;
   llvm::Expected<LaunchPlan> plan = call.plan();
   ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->kernels[0].variant, 1u);
+  call.resident.reset();
+  plan = call.plan();
+  ASSERT_TRUE(bool(plan)) << llvm::toString(plan.takeError());
+  EXPECT_EQ(plan->kernels[0].variant, 0u);
   EXPECT_EQ(plan->kernels[0].groups, 15u);
 }
 
