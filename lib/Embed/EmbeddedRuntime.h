@@ -267,7 +267,17 @@ NORM_UNUSED static const char *norm_check_overlap(const norm_program *program,
   return NULL;
 }
 
-NORM_UNUSED static int norm_holds(const norm_variant *variant,
+/* Elements from one part of a dim to the next. */
+NORM_UNUSED static int64_t norm_stride(const norm_buffer *buffer,
+                                       const norm_product *of) {
+  int64_t value = norm_multiply(buffer->strides[of->dims[0]], of->factor);
+  for (int dim = 1; dim < of->num_dims; ++dim)
+    value = norm_multiply(value, buffer->shape[of->dims[dim]]);
+  return value / of->divisor;
+}
+
+NORM_UNUSED static int norm_holds(const norm_kernel *kernel,
+                                  const norm_variant *variant,
                                   const norm_buffer *buffers) {
   for (int i = 0; i < variant->num_requirements; ++i) {
     const norm_buffer *buffer = &buffers[variant->requirements[i].buffer];
@@ -278,6 +288,13 @@ NORM_UNUSED static int norm_holds(const norm_variant *variant,
       if (buffer->shape[dim] > 1 &&
           buffer->strides[dim] * buffer->bits / 8 % alignment != 0)
         return 0;
+    for (int j = 0; j < kernel->num_params; ++j) {
+      const norm_param *param = &kernel->params[j];
+      if (param->kind == NORM_STRIDE && param->of.num_dims > 1 &&
+          param->of.buffer == variant->requirements[i].buffer &&
+          norm_stride(buffer, &param->of) * buffer->bits / 8 % alignment != 0)
+        return 0;
+    }
   }
   return 1;
 }
@@ -310,7 +327,7 @@ NORM_UNUSED static const char *norm_choose(const norm_program *program,
     return NULL;
   for (int i = 0; i < kernel->num_variants; ++i) {
     const norm_variant *variant = &kernel->variants[i];
-    if (!norm_holds(variant, plan->buffers))
+    if (!norm_holds(kernel, variant, plan->buffers))
       continue;
     int64_t groups =
         kernel->grid ? kernel->grid : (rows - 1) / variant->rows_per_cta + 1;
@@ -466,14 +483,10 @@ NORM_UNUSED static CUresult norm_launch_kernel(const norm_program *program,
   for (int i = 0; i < kernel->num_params; ++i) {
     const norm_param *param = &kernel->params[i];
     const norm_buffer *buffer = &plan->buffers[param->of.buffer];
-    int64_t value = 0;
     params[i] = &slots[i];
     switch (param->kind) {
     case NORM_STRIDE:
-      value = buffer->strides[param->of.dims[0]] * param->of.factor;
-      for (int dim = 1; dim < param->of.num_dims; ++dim)
-        value *= buffer->shape[param->of.dims[dim]];
-      slots[i] = (uint64_t)(value / param->of.divisor);
+      slots[i] = (uint64_t)norm_stride(buffer, &param->of);
       break;
     case NORM_EXTENT:
       slots[i] = (uint64_t)norm_multiplied(plan->buffers, &param->of);

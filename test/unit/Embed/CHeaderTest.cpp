@@ -15,6 +15,7 @@
 #include "across.h"
 #include "add_rms_norm.h"
 #include "few_rows.h"
+#include "groups.h"
 #include "norm/Runtime/CudaDevice.h"
 #include "two_kernels.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -45,6 +46,7 @@ struct Embedded {
 const Embedded kAddRmsNorm = NORM_EMBEDDED(add_rms_norm);
 const Embedded kFewRows = NORM_EMBEDDED(few_rows);
 const Embedded kAcross = NORM_EMBEDDED(across);
+const Embedded kGroups = NORM_EMBEDDED(groups);
 const Embedded kTwoKernels = NORM_EMBEDDED(two_kernels);
 
 Manifest readManifest(const char *name) {
@@ -252,6 +254,19 @@ TEST_F(CHeaderTest, Temporaries) {
   open(kTwoKernels);
   for (int64_t batch : {0, 1, 50})
     run({f32(0x10000000, {batch, 64, 96}), f32(0x20000000, {batch, 64, 96})});
+}
+
+TEST_F(CHeaderTest, PartsOfADimMayBeUnaligned) {
+  open(kGroups);
+  auto call = [&](int64_t channels) {
+    return run({BoundArgument::contiguous(DType::F16, 0x10000000,
+                                          {3, 16, channels}),
+                BoundArgument::contiguous(DType::F16, 0x20000000,
+                                          {3, 16, channels})});
+  };
+  // Rows of 16 channels are aligned, groups of 2 are not.
+  EXPECT_EQ(llvm::StringRef(call(64)).split(' ').first, "groups_0");
+  EXPECT_EQ(llvm::StringRef(call(16)).split(' ').first, "groups_0_unaligned");
 }
 
 TEST_F(CHeaderTest, WrongArgumentsAreRefused) {
