@@ -165,8 +165,8 @@ for _text in _refused:
 
 def _register(name: str, run: Callable[..., Any], shown: int,
               setup: Callable[..., None], backward: Callable[..., Any]) -> Any:
-    """Teaches the op of a name its formula. Gives the function of autograd that
-    `run`s it, and returns what is `shown` without the statistics."""
+    """Teaches the op of a name its formula. Gives what `run`s it as a function of
+    autograd, and returns what is `shown` without the statistics."""
     def setup_context(ctx, inputs, output):
         results = output if isinstance(output, tuple) else (output,)
         ctx.mark_non_differentiable(*results[shown:])
@@ -185,7 +185,8 @@ def _register(name: str, run: Callable[..., Any], shown: int,
 
     Direct.backward = staticmethod(backward)
     Direct.__name__ = Direct.__qualname__ = name
-    return Direct
+    # Without what Function.apply does for transforms, of which there are none.
+    return super(torch.autograd.Function, Direct).apply
 
 
 _direct: dict[str, Any] = {}
@@ -224,7 +225,7 @@ def train(op: str, save: str, out: Any,
                    f"{save!r}")
     name = f"{op}_training" if save == "statistics" else op
     if _is_eager(*[t for t in inputs if isinstance(t, Tensor)]):
-        return _direct[name].apply(*inputs)
+        return _direct[name](*inputs)
     results = getattr(_ops, name)(*inputs)
     if op == "add_rms_norm":
         return results[0], results[1]

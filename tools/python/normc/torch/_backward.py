@@ -208,10 +208,10 @@ def _train_rows(op: str, key: RowNorm, x: Tensor, residual: Optional[Tensor],
     checked and copied on the long one."""
     columns = key.columns
     inputs = tuple([t for t in (x, residual, weight, bias) if t is not None])
-    shape, dtype = _lead(x, columns), _wide(x)
+    shape, dtype, device = _lead(x, columns), _wide(x), x.device
     results = tuple(
         [_new(x) for _ in range(1 if residual is None else 2)] +
-        [x.new_empty(shape, dtype=dtype) for _ in range(kept)])
+        [torch.empty(shape, dtype=dtype, device=device) for _ in range(kept)])
     if (residual is None or residual.shape == x.shape) and launch_rows(
             (key, _NUMBERS[len(inputs)], x.get_device()), (*inputs, *results),
             _make_training):
