@@ -220,6 +220,22 @@ class Gradients(unittest.TestCase):
         b = self.normal(72, dtype=torch.float16)
         self.both(nt.layer_norm, lambda x, w, b: F.layer_norm(x, (72,), w, b),
                   (x, w, b), (0, 1, 2), self.dot, "mixed")
+        # f64 anywhere is f64 on the way.
+        image = self.normal(2, 6, 12)
+        for save in SAVES:
+            for kinds in ((torch.float32, torch.float64),
+                          (torch.float64, torch.float32),
+                          (torch.float16, torch.float32)):
+                x_, w_, b_ = (t.to(kind) for t, kind in zip(
+                    (x, w, b), (kinds[0], *kinds[1:] * 2)))
+                self.both(lambda *t: nt.layer_norm(*t, save=save),
+                          lambda x, w, b: F.layer_norm(x, (72,), w, b),
+                          (x_, w_, b_), (0, 1, 2), self.dot, f"{kinds}")
+                self.both(
+                    lambda x, w, b: nt.group_norm(x, 2, w, b, save=save),
+                    lambda x, w, b: F.group_norm(x, 2, w, b),
+                    (image.to(kinds[0]), w_[:6], b_[:6]), (0, 1, 2), self.dot,
+                    f"{kinds}")
         o = torch.ops.normc
         dy = self.normal(9, 72)
         for one, other in zip(

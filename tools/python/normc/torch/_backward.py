@@ -21,9 +21,12 @@ Gradients = tuple[Tensor, ...]
 _NUMBERS = tuple(tuple(range(count)) for count in range(4))
 
 
-def _wide(x: Tensor) -> torch.dtype:
-    """Of statistics."""
-    return torch.float64 if x.dtype == torch.float64 else torch.float32
+def _wide(*operands: Optional[Tensor]) -> torch.dtype:
+    """The dtype of statistics."""
+    for operand in operands:
+        if operand is not None and operand.dtype == torch.float64:
+            return torch.float64
+    return torch.float32
 
 
 def _lead(x: Tensor, columns: int) -> Sequence[int]:
@@ -35,8 +38,10 @@ def _lead(x: Tensor, columns: int) -> Sequence[int]:
     return x.shape[:axis]
 
 
-def _statistics(x: Tensor, shape: Sequence[int], count: int) -> Gradients:
-    return tuple([torch.empty(shape, dtype=_wide(x), device=x.device)
+def _statistics(x: Tensor, shape: Sequence[int], count: int,
+                *vectors: Optional[Tensor]) -> Gradients:
+    dtype, device = _wide(x, *vectors), x.device
+    return tuple([torch.empty(shape, dtype=dtype, device=device)
                   for _ in range(count)])
 
 
@@ -198,7 +203,7 @@ def _fake_rows(op: str, x: Tensor, columns: int, shown: int, kept: int,
                **others: Optional[Tensor]) -> Gradients:
     _check(op, x, columns, **others)
     return (*[_new(x) for _ in range(shown)],
-            *_statistics(x, _lead(x, columns), kept))
+            *_statistics(x, _lead(x, columns), kept, *others.values()))
 
 
 def _train_rows(op: str, key: RowNorm, x: Tensor, residual: Optional[Tensor],
@@ -208,10 +213,8 @@ def _train_rows(op: str, key: RowNorm, x: Tensor, residual: Optional[Tensor],
     checked and copied on the long one."""
     columns = key.columns
     inputs = tuple([t for t in (x, residual, weight, bias) if t is not None])
-    shape, dtype, device = _lead(x, columns), _wide(x), x.device
-    results = tuple(
-        [_new(x) for _ in range(1 if residual is None else 2)] +
-        [torch.empty(shape, dtype=dtype, device=device) for _ in range(kept)])
+    results = (*[_new(x) for _ in range(1 if residual is None else 2)],
+               *_statistics(x, _lead(x, columns), kept, weight, bias))
     if (residual is None or residual.shape == x.shape) and launch_rows(
             (key, _NUMBERS[len(inputs)], x.get_device()), (*inputs, *results),
             _make_training):
@@ -334,7 +337,7 @@ def _fake_group(x: Tensor, groups: int, weight: Optional[Tensor],
     if groups < 1 or channels % groups:
         raise fail(f"groups of group_norm expects a divisor of {channels} "
                    f"channels but got {groups}", "invalid launch")
-    return (_like(x), *_statistics(x, (x.shape[0], groups), 2))
+    return (_like(x), *_statistics(x, (x.shape[0], groups), 2, weight, bias))
 
 
 @_op("group_norm_training(Tensor x, int groups, Tensor? weight, Tensor? bias, "
