@@ -386,7 +386,8 @@ llvm::Expected<TuneOutcome> norm::tune(
   if (llvm::Error error = checkTunable(device))
     return std::move(error);
   CompileOptions compile = options.compile;
-  if (compile.target.empty())
+  // The default is no target that could be meant here.
+  if (compile.target.empty() || compile.target == "host")
     compile.target = device.target();
   if (compile.driverVersion == 0)
     compile.driverVersion = device.driverVersion();

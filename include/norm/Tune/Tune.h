@@ -69,9 +69,9 @@ struct TuneProgress {
 };
 
 struct TuneOptions {
-  /// Of these `target`, `driverVersion`, `device` and `emulate` are the
-  /// device's where they are empty. Fields of `schedule` stay fixed. Schedules
-  /// of `tuning`, and shipped ones, are tried too.
+  /// Of these `target`, `driverVersion` and `device` are the device's where
+  /// nothing else is said, and `emulate` always. Fields of `schedule` stay fixed.
+  /// Schedules of `tuning`, and shipped ones, are tried too.
   CompileOptions compile;
   double seconds = 30;      ///< for a text; what was begun is ended
   unsigned candidates = 64; ///< schedules that are tried for each program

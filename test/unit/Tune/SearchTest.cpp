@@ -98,8 +98,10 @@ TEST(Tune, FindsTheFastest) {
            (has(schedule, "residency = stream") ? 0.8 : 1.0) *
            (has(schedule, "prefetch = false") ? 0.9 : 1.0);
   };
+  TuneOptions options;
+  options.candidates = 44;
   llvm::Expected<TuneOutcome> outcome =
-      tuneText(kRmsNorm, behaviour, {}, {1, 5});
+      tuneText(kRmsNorm, behaviour, options, {1, 5});
   ASSERT_TRUE(bool(outcome)) << llvm::toString(outcome.takeError());
   ASSERT_EQ(outcome->programs.size(), 1u);
   const TunedProgram &program = outcome->programs.front();
@@ -265,7 +267,6 @@ TEST(Tune, CallsOnRandomNumbers) {
   ASSERT_TRUE(bool(device));
   TuneOptions options;
   options.candidates = 4;
-  options.compile.target.clear();
   std::vector<CallShapes> calls = {{{3, 512}, {512}, {3, 512}},
                                    {{1, 512}, {512}, {1, 512}}};
   llvm::Expected<TuneOutcome> outcome =
