@@ -231,6 +231,7 @@ Value GPURing::enter() {
   onlyIf(copies, [&] { copyRows(); });
 
   b.setInsertionPointToStart(either.thenBlock());
+  holdColumns();
   Type i32Type = b.getI32Type(), i64Type = b.getI64Type();
   auto walk = scf::WhileOp::create(
       b, loc, TypeRange{i32Type, i32Type, i32Type, i64Type},
@@ -530,6 +531,41 @@ void GPURing::copyRows() {
 // Phases
 //===----------------------------------------------------------------------===//
 
+/// Loads what the last phase needs for all rows, if there are registers for it:
+/// each row would read as many bytes of it from the L2 cache as from memory.
+void GPURing::holdColumns() {
+  PhaseOp phase = phaseAt(/*last=*/true);
+  if (!phase)
+    return;
+  SmallVector<LoadOp> loads;
+  int64_t bytes = 0;
+  for (LoadOp load : phase.getBlock()->getOps<LoadOp>()) {
+    unsigned operand = cast<BlockArgument>(load.getSource()).getArgNumber();
+    if (space.hasRows(operand) || mayBeWritten(load.getSource()) ||
+        buffers[operand].reach != Reach::Linear)
+      continue;
+    loads.push_back(load);
+    bytes += plan.steps() * plan.chunkSize() *
+             buffers[operand].element.getIntOrFloatBitWidth() / 8;
+  }
+  // What the phases need besides; the code is unrolled.
+  constexpr int64_t others = 64, mostSteps = 32;
+  int64_t registers = plan.schedule.maxRegisters
+                          ? plan.schedule.maxRegisters
+                          : std::min<int64_t>(255, 65536 / block());
+  if (loads.empty() || plan.steps() > mostSteps ||
+      bytes / 4 > registers - others)
+    return;
+  rowAnchor = i32(0).getDefiningOp();
+  for (LoadOp load : loads)
+    for (int64_t step = 0; step < plan.steps(); ++step) {
+      bool isMasked = (step + 1) * plan.stepSize() > plan.columns;
+      Chunk chunk = dynamicChunk(i64(step * plan.stepSize()), 0, isMasked);
+      heldColumns[{load.getSource(), step}] =
+          GPULowering::emitLoad(load, chunk);
+    }
+}
+
 /// Emits a phase for `steps` steps of the row's slot `part` (index). `isLast`:
 /// the row may end within the last of them.
 FailureOr<SmallVector<Value>> GPURing::lowerSlot(PhaseOp phase, Value part,
@@ -584,7 +620,16 @@ LogicalResult GPURing::lowerPhase(PhaseOp phase) {
     llvm::append_range(values, emitterOf(partial).identity(0).parts);
   int64_t size = ring.slotSteps * plan.stepSize();
   int64_t whole = plan.columns / size;
-  if (whole > 0) {
+  slotPart = -1;
+  if (!heldColumns.empty() && phase == phaseAt(/*last=*/true)) {
+    for (slotPart = 0; slotPart < whole; ++slotPart) {
+      auto next = lowerSlot(phase, index(slotPart), ring.slotSteps,
+                            /*isLast=*/false, values);
+      if (failed(next))
+        return failure();
+      values = *next;
+    }
+  } else if (whole > 0) {
     auto walk =
         scf::ForOp::create(b, loc, index(0), index(whole), index(1), values);
     OpBuilder::InsertionGuard guard(b);
@@ -626,6 +671,10 @@ Value GPURing::chunkInSlot(const Stream &stream) {
 }
 
 Value GPURing::emitLoad(LoadOp op, const Chunk &chunk) {
+  if (slotPart >= 0)
+    if (Value value = heldColumns.lookup(
+            {op.getSource(), slotPart * ring.slotSteps + slotStep}))
+      return keepPacked(value, /*isFixed=*/true);
   const Stream *stream = streamOf(op.getSource());
   if (!stream)
     return GPULowering::emitLoad(op, chunk);

@@ -112,6 +112,7 @@ private:
   void storePiece(Value number);
 
   // The others.
+  void holdColumns();
   FailureOr<SmallVector<Value>> lowerSlot(norm_tile::PhaseOp phase, Value part,
                                           int64_t steps, bool isLast,
                                           ValueRange values);
@@ -146,7 +147,10 @@ private:
   Value local;                  ///< i64: the thread in its CTA
   Operation *branch = nullptr;
   Value firstSlot, firstParity, exchangeCount; ///< i32, of the row
+  /// What all rows have in common, of the last phase, by operand and step.
+  llvm::DenseMap<std::pair<Value, int64_t>, Value> heldColumns;
   // Of the slot that is walked.
+  int64_t slotPart = -1; ///< its number in the row, if known
   Value slotPointer;
   int64_t slotStep = 0;
 };
