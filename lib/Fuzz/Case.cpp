@@ -82,6 +82,8 @@ std::string fuzz::describe(const Rerun &variant) {
   parts.push_back("device " + variant.device);
   if (!variant.schedule.empty())
     parts.push_back("schedule " + variant.schedule);
+  if (variant.steps)
+    parts.push_back("other schedules of the kernels");
   if (!variant.layouts.empty())
     parts.push_back("other layouts");
   if (variant.rows)

@@ -26,9 +26,10 @@ std::string encode(const Outcome &outcome) {
   std::string steps;
   for (const auto &[name, seconds] : outcome.steps)
     steps += llvm::formatv("{0}={1:F6};", name, seconds);
-  return llvm::formatv("{0} {1} {2} {3} {4} {5}\n{6}", int(outcome.kind),
+  return llvm::formatv("{0} {1} {2} {3} {4} {5} {6}\n{7}", int(outcome.kind),
                        outcome.variant, outcome.runs, outcome.skipped,
-                       outcome.seconds, steps, outcome.text);
+                       int(outcome.underived), outcome.seconds, steps,
+                       outcome.text);
 }
 
 Outcome decode(llvm::StringRef text) {
@@ -44,6 +45,7 @@ Outcome decode(llvm::StringRef text) {
   (void)next().getAsInteger(10, outcome.variant);
   (void)next().getAsInteger(10, outcome.runs);
   (void)next().getAsInteger(10, outcome.skipped);
+  outcome.underived = next() == "1";
   (void)next().getAsDouble(outcome.seconds);
   llvm::StringRef steps;
   std::tie(steps, text) = text.split('\n');
@@ -199,6 +201,7 @@ bool ProgramFuzzer::note(const JobReport &report) {
   ++summary.programs;
   summary.runs += outcome.runs;
   summary.skipped += outcome.skipped;
+  summary.underived += outcome.underived;
   summary.seconds = seconds();
   for (const auto &[name, seconds] : outcome.steps)
     summary.steps[name] += seconds;

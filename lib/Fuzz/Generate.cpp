@@ -389,7 +389,7 @@ void Generator::chooseOutputs() {
       graph.outputs.push_back(value);
 }
 
-Graph Generator::make() {
+Graph Generator::make(bool hasSums) {
   wide = choose.chance(12);
   DType first = chooseFloat(choose);
   argument({Support::Full, first == DType::F64 && !wide ? DType::F32 : first});
@@ -401,6 +401,9 @@ Graph Generator::make() {
     addDequantize();
   unsigned steps = 1 + unsigned(choose.below(limits.maxOps));
   bool normed = false;
+  // Where they come early, what follows may read them.
+  if (hasSums && choose.chance(25))
+    addSums();
   for (unsigned i = 0; i < steps || !normed; ++i) {
     uint64_t kind = i >= steps ? 9 : choose.below(25);
     if (kind < 9)
@@ -430,6 +433,9 @@ Graph Generator::make() {
   if (choose.chance(18))
     addQuantize();
   chooseOutputs();
+  if (hasSums && sums.empty())
+    addSums();
+  addSumOutputs();
   removeDead(graph);
   auto hasStrides = [&](const Value &value) {
     return !isPacked(value.dtype) && value.layout <= ScaleLayout::ColumnMajor;
@@ -442,6 +448,6 @@ Graph Generator::make() {
 }
 
 Graph fuzz::makeGraph(Chooser &choose, const Space &space,
-                      const Limits &limits) {
-  return Generator(choose, space, limits).make();
+                      const Limits &limits, bool sums) {
+  return Generator(choose, space, limits).make(sums && space.hasRows());
 }

@@ -149,15 +149,13 @@ Space fuzz::makeSummedSpace(Chooser &choose, const Limits &limits) {
   // Numbers of rows at which workers and strands have more than one.
   int64_t columns = std::max<int64_t>(space.size(true), 1);
   if (space.count(false) == 1 && choose.chance(60))
-    space.dims.front().extent =
-        std::min(choose.pick<int64_t>({8, 31, 32, 33, 65, 131, 132, 133, 263,
-                                       264, 265, 300, 529, 1057, 2113, 8447,
-                                       8449, 17000}),
-                 std::max<int64_t>(1, limits.maxElements / columns));
+    space.dims.front().extent = std::min(
+        choose.pick<int64_t>({8, 31, 32, 33, 65, 131, 132, 133, 263, 264, 265,
+                              300, 529, 1057, 2113, 8447, 8449, 17000}),
+        std::max<int64_t>(1, limits.maxElements / columns));
   for (unsigned dim = 0; dim < space.rank(); ++dim) {
     space.order.insert(space.order.begin(), dim);
-    space.dims[dim].dynamic =
-        choose.chance(space.dims[dim].isColumn ? 4 : 40);
+    space.dims[dim].dynamic = choose.chance(space.dims[dim].isColumn ? 4 : 40);
   }
   return space;
 }
@@ -205,9 +203,8 @@ Rerun makeVariant(Chooser &choose, const Case &made, const Target &target) {
   Rerun variant;
   variant.device = target.device;
   bool hasSums =
-      made.backward || llvm::any_of(made.graph.ops, [](const Op &op) {
-        return op.ofRows;
-      });
+      made.backward ||
+      llvm::any_of(made.graph.ops, [](const Op &op) { return op.ofRows; });
   int64_t rows =
       isFirstDimFree(made.graph, made.space) ? made.space.dims[0].extent : 0;
   // Kernels that sum rows and those beside them share few fields.

@@ -22,7 +22,7 @@ public:
   Generator(Chooser &choose, const Space &space, const Limits &limits)
       : choose(choose), space(space), limits(limits) {}
 
-  Graph make();
+  Graph make(bool sums);
 
 private:
   unsigned argument(Value value);
@@ -53,6 +53,10 @@ private:
   void addQuantize();
   void addDequantize();
   void addDropout();
+  unsigned pickSummed();
+  Graph makeSumBody(Op &op);
+  void addSums();
+  void addSumOutputs();
   void chooseOutputs();
 
   void unary(Graph &in, std::vector<unsigned> &pool);
@@ -64,7 +68,8 @@ private:
   const Space &space;
   const Limits &limits;
   Graph graph;
-  bool wide = false; ///< f64 may occur
+  bool wide = false;          ///< f64 may occur
+  std::vector<unsigned> sums; ///< over rows
 };
 
 /// Of the types for arithmetic.

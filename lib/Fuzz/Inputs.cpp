@@ -12,10 +12,9 @@ using namespace norm;
 using namespace norm::fuzz;
 
 static Value valueOf(const Execution &execution, unsigned index) {
-  const Graph &graph = execution.graph;
-  size_t count = graph.arguments.size();
-  return graph.values[index < count ? graph.arguments[index]
-                                    : graph.outputs[index - count]];
+  size_t count = execution.arguments.size();
+  return index < count ? execution.arguments[index]
+                       : execution.results[index - count];
 }
 
 llvm::SmallVector<int64_t, 5> fuzz::shapeOf(const Execution &execution,
@@ -123,8 +122,8 @@ double fuzz::scalarOf(const Execution &execution, unsigned index) {
 llvm::Expected<tools::CallData> fuzz::makeCall(const Execution &execution,
                                                Workers &workers) {
   tools::CallData data;
-  unsigned numArguments = unsigned(execution.graph.arguments.size());
-  unsigned count = numArguments + unsigned(execution.graph.outputs.size());
+  unsigned numArguments = unsigned(execution.arguments.size());
+  unsigned count = numArguments + unsigned(execution.results.size());
   for (unsigned i = 0; i < count; ++i) {
     tools::CallArgument &argument = data.values.emplace_back();
     Value value = valueOf(execution, i);

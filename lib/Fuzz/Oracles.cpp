@@ -207,8 +207,8 @@ llvm::Expected<std::shared_ptr<const Artifact>>
 Oracles::Impl::compile(const Execution &execution,
                        const CompileOptions &options) {
   uint64_t steps = options.tuning ? execution.steps : 0;
-  std::shared_ptr<const Artifact> &artifact = artifacts[{
-      execution.device, execution.schedule, steps, execution.text}];
+  std::shared_ptr<const Artifact> &artifact =
+      artifacts[{execution.device, execution.schedule, steps, execution.text}];
   if (artifact)
     return artifact;
   StepTimer timer(this->steps, execution.device + " compile");

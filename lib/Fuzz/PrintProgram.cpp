@@ -382,11 +382,13 @@ void Printer::printBodyOp(const Graph &body, const Op &op) {
   switch (op.kind) {
   case Op::Kind::Reduce:
     os << "    " << results << " = norm.reduce " << op.name << " "
-       << valueName(op.operands[0]) << " over [" << dims(Support::Column)
-       << "] : " << element << "\n";
+       << valueName(op.operands[0]) << " over ["
+       << dims(op.ofRows ? Support::Row : Support::Column) << "] : " << element
+       << "\n";
     return;
   case Op::Kind::Extent:
-    os << "    " << results << " = norm.extent col : " << element << "\n";
+    os << "    " << results << " = norm.extent " << (op.ofRows ? "row" : "col")
+       << " : " << element << "\n";
     return;
   case Op::Kind::Index:
     os << "    " << results << " = norm.index col : " << element << "\n";

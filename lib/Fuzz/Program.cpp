@@ -7,7 +7,6 @@
 
 #include "norm/Fuzz/Program.h"
 #include "llvm/ADT/STLExtras.h"
-#include <set>
 
 using namespace norm;
 using namespace norm::fuzz;
@@ -121,6 +120,16 @@ bool fuzz::isFirstDimFree(const Graph &graph, const Space &space) {
       return bool(op.axes & 1);
     }
   });
+}
+
+std::set<unsigned> fuzz::sumsOfRows(const Graph &graph) {
+  std::set<unsigned> sums;
+  for (const Op &op : graph.ops)
+    if (op.ofRows || llvm::any_of(op.operands, [&](unsigned operand) {
+          return sums.count(operand) != 0;
+        }))
+      sums.insert(op.results.begin(), op.results.end());
+  return sums;
 }
 
 bool fuzz::isFixed(const Graph &graph, const Space &space, unsigned dim) {

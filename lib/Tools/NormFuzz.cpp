@@ -14,6 +14,7 @@
 #include "norm/Runtime/Device.h"
 #include "norm/Tools/Tools.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <optional>
@@ -40,6 +41,7 @@ bit, with those of other schedules, layouts, rows, runs and devices. With
   --timeout=S       seconds for one program (120)
   --max-columns=N   longest row (65537)
   --max-elements=N  most elements of a tensor (131072)
+  --kind=K          any programs, or plain, sums or backward ones only (any)
   --jobs=N          processes (1)
   --out=DIR         writes each failure, made small, with the commands to see it
   --shrink-time=S   seconds to make a failure small (60)
@@ -74,6 +76,21 @@ llvm::Error readSeconds(llvm::StringRef key, llvm::StringRef value,
   return llvm::Error::success();
 }
 
+llvm::Error readKind(llvm::StringRef value, CaseKind &to) {
+  std::optional<CaseKind> kind =
+      llvm::StringSwitch<std::optional<CaseKind>>(value)
+          .Case("any", CaseKind::Any)
+          .Case("plain", CaseKind::Plain)
+          .Case("sums", CaseKind::Sums)
+          .Case("backward", CaseKind::Backward)
+          .Default(std::nullopt);
+  if (!kind)
+    return llvm::createStringError(
+        "--kind: expects any, plain, sums or backward but got '" + value + "'");
+  to = *kind;
+  return llvm::Error::success();
+}
+
 llvm::Error readOption(llvm::StringRef key, llvm::StringRef value,
                        FuzzOptions &options) {
   uint64_t number = 0;
@@ -97,6 +114,8 @@ llvm::Error readOption(llvm::StringRef key, llvm::StringRef value,
                             : options.limits.maxElements) = int64_t(number);
     return llvm::Error::success();
   }
+  if (key == "--kind")
+    return readKind(value, options.limits.kind);
   if (key == "--time-limit")
     return readSeconds(key, value, options.timeLimit);
   if (key == "--timeout")
@@ -193,15 +212,17 @@ int tools::normFuzzMain(int argc, char **argv) {
                << " runs, " << summary->failures
                << (line->text ? " failures" : " differences");
   if (summary->unstarted)
-    llvm::outs() << llvm::formatv(
-        ", {0} not started {1}", summary->unstarted,
-        summary->failures < options.maxFailures ? "for lack of time"
-                                                : "after so many failures");
+    llvm::outs() << llvm::formatv(", {0} not started {1}", summary->unstarted,
+                                  summary->failures < options.maxFailures
+                                      ? "for lack of time"
+                                      : "after so many failures");
   if (!line->text)
     llvm::outs() << llvm::formatv(
         " ({0} schedules skipped for lack of room; slowest program {1}: {2:F1} "
         "s)",
         summary->skipped, summary->slowestIndex, summary->slowest);
+  if (summary->underived)
+    llvm::outs() << ", " << summary->underived << " without a derivative";
   llvm::outs() << llvm::formatv(", {0:F0} s\n", summary->seconds);
   return summary->failures == 0 ? ExitSuccess : ExitCheckFailed;
 }

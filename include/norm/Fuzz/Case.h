@@ -57,6 +57,9 @@ struct Layout {
 struct Rerun {
   std::string device;
   std::string schedule;
+  /// Of each kernel another schedule that its target can run, a few steps from
+  /// the model's; 0 for the model's.
+  uint64_t steps = 0;
   /// By argument, then by result; empty for dense and aligned.
   std::vector<Layout> layouts;
   /// These indices of the first dim only, which `isFirstDimFree`.
@@ -69,10 +72,19 @@ struct Rerun {
   unsigned hostThreads = 0; ///< 0 for all
 };
 
+/// What is drawn.
+enum class CaseKind : uint8_t {
+  Any,
+  Plain,
+  Sums,     ///< with sums over rows beside what goes along them
+  Backward, ///< the backward of a plain function
+};
+
 struct Case {
   Graph graph;
   Space space;
   std::vector<ArgumentData> data; ///< by argument
+  bool backward = false;          ///< the backward of the graph is what runs
   std::string device;             ///< of the first run
   std::vector<Rerun> variants;
 };
@@ -89,6 +101,7 @@ struct Limits {
   int64_t maxElements = 1 << 17;
   unsigned maxOps = 9;
   unsigned variants = 4;
+  CaseKind kind = CaseKind::Any;
 };
 
 /// The case of a seed and an index. `targets` isn't empty; the first one runs
@@ -104,9 +117,13 @@ std::string makeSchedule(Chooser &choose, const Space &space,
 /// Extents and dims to normalize.
 Space makeSpace(Chooser &choose, const Limits &limits);
 
-/// A graph over a space. Every op it makes is one that the compiler takes on
-/// all targets.
-Graph makeGraph(Chooser &choose, const Space &space, const Limits &limits);
+/// The same for rows in memory that are to be summed.
+Space makeSummedSpace(Chooser &choose, const Limits &limits);
+
+/// A graph over a space, with sums over rows if there are rows. Every op it
+/// makes is one that the compiler takes on all targets.
+Graph makeGraph(Chooser &choose, const Space &space, const Limits &limits,
+                bool sums = false);
 
 /// How a variant differs from the first run, for people.
 std::string describe(const Rerun &variant);

@@ -38,7 +38,8 @@ struct FuzzOptions {
 struct FuzzSummary {
   uint64_t programs = 0;
   uint64_t runs = 0;
-  uint64_t skipped = 0; ///< variants that a target has no room for
+  uint64_t skipped = 0;   ///< variants that a target has no room for
+  uint64_t underived = 0; ///< programs whose function has no backward
   uint64_t failures = 0;
   uint64_t unstarted = 0; ///< for lack of time, or after too many failures
   uint64_t unwritten = 0; ///< failures that could not be written

@@ -33,8 +33,9 @@ struct Outcome {
   /// The variant that failed, -1 for the first run.
   int variant = -1;
   std::string text;
-  unsigned runs = 0;    ///< launches whose results were compared
-  unsigned skipped = 0; ///< variants that a target has no room for
+  unsigned runs = 0;      ///< launches whose results were compared
+  unsigned skipped = 0;   ///< variants that a target has no room for
+  bool underived = false; ///< nothing ran: the function has no backward
   double seconds = 0;
   /// Where they went: seconds by device and step.
   std::map<std::string, double> steps;
@@ -74,10 +75,17 @@ struct Execution {
   std::vector<Layout> layouts;
   std::string device;
   std::string schedule;
+  uint64_t steps = 0;
   int64_t firstRow = 0; ///< leading index of the data that is row 0 here
   unsigned launches = 1;
   unsigned hostThreads = 0;
+  /// What is compiled, and what the function `entry` of it takes and gives.
+  std::string text, entry = "main";
+  std::vector<Value> arguments, results;
+  /// By result, whether an element of it depends on several rows.
+  std::vector<bool> sumsRows;
 };
+/// The function of the graph; `Case::backward` is a matter of who runs it.
 Execution makeExecution(const Case &made, const Rerun *variant);
 
 } // namespace norm::fuzz

@@ -17,6 +17,7 @@
 #include "norm/Support/DType.h"
 #include "llvm/ADT/SmallVector.h"
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,7 +52,7 @@ struct Value {
   uint8_t dropped = 0;     ///< leading axes that a parameter does without
   bool transposed = false; ///< an argument in the space's other order
   ScaleLayout layout = ScaleLayout::RowMajor;
-  Group group;
+  Group group = {};
   bool operator==(const Value &) const = default;
 
   bool isWhole() const { return !part && !dropped && !transposed; }
@@ -97,6 +98,8 @@ struct Op {
   bool hasMask = false, hasLengths = false, hasRunning = false;
   bool hasTensorScale = false, hasAmax = false;
   bool training = false;
+  /// Of a reduction or extent in a body, and of the op around it: of the rows.
+  bool ofRows = false;
   uint8_t axes = 0;       ///< by bit, where not the space's columns
   std::string attributes; ///< printed as they are
   Group group;            ///< of a quantization
@@ -161,6 +164,10 @@ private:
 /// Whether an index of the first dim can be left out without a change to the
 /// others: the dim is no column, and no op reduces or counts along it.
 bool isFirstDimFree(const Graph &graph, const Space &space);
+
+/// The values that depend on all rows: sums over them and what is made of
+/// those.
+std::set<unsigned> sumsOfRows(const Graph &graph);
 
 /// Whether the extent of a dim has to be known: channels in groups, what is cut
 /// into groups of a scale, and what lies in tiles or shares bytes.
