@@ -8,6 +8,17 @@
 // RUN: norm-opt %s --norm-schedule="target=sm_90 schedule=cluster=8" --norm-tile --convert-norm-tile-to-gpu --canonicalize --cse | FileCheck %s
 // RUN: norm-opt %s --norm-schedule="target=sm_90 schedule=cluster=8" --norm-tile --convert-norm-tile-to-gpu | norm-opt --pass-pipeline='builtin.module(gpu.module(norm-expand-cluster-ops))' | FileCheck %s --check-prefix=ASM
 
+// What all rows have in common is loaded once where registers are left: here 2
+// steps of 8 columns.
+
+// CHECK-LABEL:  gpu.func @scaled_0(
+// CHECK-COUNT-2:  llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
+// CHECK:          scf.while
+// CHECK-NOT:      !llvm.ptr<1> -> vector
+// CHECK-COUNT-2:  llvm.inline_asm has_side_effects "", "=r,=r,=r,=r,0,1,2,3"
+// CHECK-NOT:      !llvm.ptr<1> -> vector
+// CHECK:          norm_tile.bulk_wait 0
+
 // 32 steps of the 128 threads that a CTA has of the row: 8 slots of 4 steps,
 // 8 KB each, in a ring of 16.
 
@@ -76,6 +87,7 @@
 // CHECK-LABEL:  gpu.func @sum_0_unaligned(
 // CHECK-NOT:      norm_tile.bulk_load
 // CHECK:          gpu.return
+// CHECK:        variants = [#norm_tile.variant<symbol = "sum_0", alignment = 16, block = 160, rows_per_cta = 1, shared = {{[0-9]+}}, counters = 8, cluster = 8, persistent = true>, #norm_tile.variant<symbol = "sum_0_unaligned", alignment = 1, block = 1024,
 
 // ASM-NOT: norm_tile.mbarrier
 // ASM: mbarrier.init.shared::cta.b64 [$0], 1;
@@ -108,17 +120,6 @@ func.func @sum(%x: memref<?x262144xbf16, strided<[?, 1]>>, %y: memref<?x262144xb
   return
 }
 
-// What all rows have in common is loaded once where registers are left: here 2
-// steps of 8 columns.
-
-// CHECK-LABEL:  gpu.func @scaled_0(
-// CHECK-COUNT-2:  llvm.load %{{.*}} {alignment = 16 : i64} : !llvm.ptr<1> -> vector<8xbf16>
-// CHECK:          scf.while
-// CHECK-NOT:      !llvm.ptr<1> -> vector
-// CHECK-COUNT-2:  llvm.inline_asm has_side_effects "", "=r,=r,=r,=r,0,1,2,3"
-// CHECK-NOT:      !llvm.ptr<1> -> vector
-// CHECK:          norm_tile.bulk_wait 0
-// CHECK:        variants = [#norm_tile.variant<symbol = "sum_0", alignment = 16, block = 160, rows_per_cta = 1, shared = {{[0-9]+}}, counters = 8, cluster = 8, persistent = true>, #norm_tile.variant<symbol = "sum_0_unaligned", alignment = 1, block = 1024,
 func.func @scaled(%x: memref<?x16384xbf16, strided<[?, 1]>>, %w: memref<16384xbf16>, %y: memref<?x16384xbf16, strided<[?, 1]>>) {
   norm.generic (row, col)
       ins(%a = %x[row, col] : memref<?x16384xbf16, strided<[?, 1]>>,
