@@ -118,7 +118,28 @@ func.func @dynamic(%x: tensor<?x?xf32>, %o: tensor<?xf32>)
 
 // -----
 
-// A maximum over rows is no sum; a sum that another program above needs stays.
+// Three sums of 16384 columns are more than a CTA's registers hold.
+// CHECK-LABEL: func.func @three
+// CHECK-NOT: norm.accumulate
+func.func @three(%x: tensor<?x16384xf32>, %o: tensor<16384xf32>)
+    -> (tensor<?x16384xf32>, tensor<16384xf32>, tensor<16384xf32>, tensor<16384xf32>) {
+  %y = norm.softmax %x axes = [1] : tensor<?x16384xf32> -> tensor<?x16384xf32>
+  // expected-remark@+1 {{the two reduce over different dims}}
+  %s:3 = norm.generic (row, col) ins(%a = %x[row, col] : tensor<?x16384xf32>)
+      outs(%p = %o[col] : tensor<16384xf32>, %q = %o[col] : tensor<16384xf32>, %r = %o[col] : tensor<16384xf32>) {
+    %b = arith.mulf %a, %a : f32
+    %c = arith.mulf %b, %a : f32
+    %d = norm.reduce add %a over [row] : f32
+    %e = norm.reduce add %b over [row] : f32
+    %f = norm.reduce add %c over [row] : f32
+    norm.yield %d, %e, %f : f32, f32, f32
+  }
+  return %y, %s#0, %s#1, %s#2 : tensor<?x16384xf32>, tensor<16384xf32>, tensor<16384xf32>, tensor<16384xf32>
+}
+
+// -----
+
+// A maximum over rows is no sum.
 // CHECK-LABEL: func.func @other
 // CHECK-NOT: norm.accumulate
 func.func @other(%x: tensor<?x64xf32>, %o: tensor<64xf32>)
@@ -130,4 +151,27 @@ func.func @other(%x: tensor<?x64xf32>, %o: tensor<64xf32>)
     norm.yield %r : f32
   }
   return %y, %s : tensor<?x64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// The program of the workers' sums knows no number of rows, so that a mean is
+// taken by itself.
+// CHECK-LABEL: func.func @mean
+// CHECK-NOT: norm.accumulate
+// CHECK: norm.reduce add %{{.*}} over [row] : f32
+// CHECK-NEXT: norm.extent row : f32
+func.func @mean(%x: tensor<9x64xf32>, %o: tensor<64xf32>)
+    -> (tensor<9x64xf32>, tensor<64xf32>) {
+  %y = norm.softmax %x axes = [1] : tensor<9x64xf32> -> tensor<9x64xf32>
+  // expected-remark@+1 {{the two reduce over different dims}}
+  %s = norm.generic (row, col)
+      ins(%a = %x[row, col] : tensor<9x64xf32>)
+      outs(%p = %o[col] : tensor<64xf32>) {
+    %r = norm.reduce add %a over [row] : f32
+    %n = norm.extent row : f32
+    %q = arith.divf %r, %n : f32
+    norm.yield %q : f32
+  }
+  return %y, %s : tensor<9x64xf32>, tensor<64xf32>
 }

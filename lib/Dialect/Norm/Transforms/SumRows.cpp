@@ -48,15 +48,42 @@ static AffineMap mapTo(GenericOp op, ArrayRef<unsigned> dims) {
   return AffineMap::get(op.getNumDims(), 0, exprs, op.getContext());
 }
 
+/// Whether what is made of the sums needs the number of rows, which the program
+/// that makes it doesn't have: it is no other for a number that is known.
+static bool countsRowsLater(GenericOp op, uint64_t rows) {
+  SmallVector<Value> wanted(op.getBlock()->getTerminator()->getOperands());
+  llvm::DenseSet<Value> seen(wanted.begin(), wanted.end());
+  while (!wanted.empty()) {
+    Operation *made = wanted.pop_back_val().getDefiningOp();
+    if (!made || isa<ReduceOp>(made))
+      continue;
+    if (auto extent = dyn_cast<ExtentOp>(made))
+      if (std::optional<unsigned> dim = op.getDimNumber(extent.getDim());
+          dim && (rows >> *dim & 1))
+        return true;
+    for (Value operand : made->getOperands())
+      if (seen.insert(operand).second)
+        wanted.push_back(operand);
+  }
+  return false;
+}
+
+/// Bytes of the sums that the threads of a CTA keep in registers: two of f32 for
+/// each of the most columns.
+static constexpr int64_t mostBytes = 8 * ::norm::maxSummedColumns;
+
 bool mlir::norm::sumsRows(GenericOp op) {
   uint64_t rows = getCommonDims(op);
   if (!op.hasTensorSemantics() || rows == 0 || op.getOrder() ||
-      op.getSchedule() || op.getNumDims() > 62)
+      op.getSchedule() || op.getNumDims() > 62 || countsRowsLater(op, rows))
     return false;
-  for (auto reduce : op.getBlock()->getOps<ReduceOp>())
+  int64_t bytes = 0;
+  for (auto reduce : op.getBlock()->getOps<ReduceOp>()) {
     if (reduce.getKind() != ReduceKind::Add ||
         !isa<Float32Type, Float64Type>(reduce.getValue().getType()))
       return false;
+    bytes += reduce.getValue().getType().getIntOrFloatBitWidth() / 8;
+  }
   SmallVector<unsigned> columns = listDims(op, getAllDims(op) & ~rows);
   int64_t count = 1;
   for (unsigned dim : columns) {
@@ -65,7 +92,7 @@ bool mlir::norm::sumsRows(GenericOp op) {
         extent > ::norm::maxSummedColumns)
       return false;
     count *= extent;
-    if (count > ::norm::maxSummedColumns)
+    if (count > ::norm::maxSummedColumns || count * bytes > mostBytes)
       return false;
   }
   // Neighbours in memory are columns.
