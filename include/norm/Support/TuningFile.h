@@ -125,7 +125,7 @@ std::optional<TuningEntry> findInText(llvm::StringRef text,
 std::optional<TuningEntry> findInTexts(llvm::ArrayRef<llvm::StringRef> texts,
                                        const TuningKey &key);
 
-/// The texts of the files in share/tuning, which are a part of this library.
+/// The texts of the files in lib/Support/Tuning, which are a part of this library.
 std::vector<llvm::StringRef> shippedTunings();
 
 } // namespace norm
