@@ -21,7 +21,8 @@
 namespace mlir::norm {
 
 /// Whether a program does nothing but add up rows that lie along memory, for
-/// columns that a worker can keep the sums of.
+/// columns that a worker can keep the sums of. What is made of the sums needs
+/// no number of rows.
 bool sumsRows(GenericOp program);
 
 /// Whether `other` reduces over the columns of the rows that `program` sums:
