@@ -116,6 +116,7 @@ private:
   Outcome evaluate(const Case &made);
   bool note(const JobReport &report);
   void reduce(uint64_t index, Outcome outcome);
+  void write(const Case &failing, const Outcome &outcome, llvm::StringRef name);
   /// Children share the cores.
   unsigned threadsPerChild() const {
     unsigned cores = std::thread::hardware_concurrency();
@@ -233,14 +234,36 @@ void ProgramFuzzer::reduce(uint64_t index, Outcome outcome) {
                     .str());
   if (options.folder.empty())
     return;
-  llvm::Expected<std::string> path =
-      writeCase(failing, outcome, options.folder,
-                llvm::formatv("seed{0}-program{1}", options.seed, index).str());
-  if (!path) {
-    ++summary.unwritten;
-    return tell(summary, llvm::toString(path.takeError()));
-  }
-  tell(summary, "written to " + *path);
+  write(failing, outcome,
+        llvm::formatv("seed{0}-program{1}", options.seed, index).str());
+}
+
+/// In a child: what fails may do so when it is compiled for its schedules.
+void ProgramFuzzer::write(const Case &failing, const Outcome &outcome,
+                          llvm::StringRef name) {
+  std::string text = "no child can be made";
+  bool written = false;
+  IsolationOptions isolation;
+  isolation.secondsPerJob = options.timeout;
+  llvm::Error error = runIsolated(
+      0, 1, isolation,
+      [&]() -> Worker {
+        return [&](uint64_t) -> std::string {
+          llvm::Expected<std::string> path =
+              writeCase(failing, outcome, options.folder, name);
+          return path ? "+" + *path : llvm::toString(path.takeError());
+        };
+      },
+      [&](const JobReport &report) {
+        llvm::StringRef said = report.text;
+        written = said.consume_front("+");
+        text = said.str();
+        return true;
+      });
+  if (error)
+    text = llvm::toString(std::move(error));
+  summary.unwritten += !written;
+  tell(summary, (written ? "written to " : "not written: ") + text);
 }
 
 llvm::Expected<FuzzSummary> ProgramFuzzer::run() {

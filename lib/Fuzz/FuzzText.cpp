@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Execution.h"
 #include "Mutate.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -215,6 +216,7 @@ std::string fuzz::showPrograms(const FuzzOptions &options) {
   if (!options.corpus.empty())
     corpus = loadCorpus(options.corpus);
   std::string text;
+  Compiler compiler;
   for (uint64_t i = options.first; i < options.first + options.count; ++i) {
     text += "// " + std::to_string(i) + "\n";
     if (!corpus.empty()) {
@@ -223,7 +225,15 @@ std::string fuzz::showPrograms(const FuzzOptions &options) {
       continue;
     }
     Case made = makeCase(options.seed, i, {{"host", "host"}}, options.limits);
-    text += print(made.graph, made.space) + "\n";
+    Execution execution = makeExecution(made, nullptr);
+    if (made.backward) {
+      llvm::Expected<bool> derived = takeBackward(compiler, execution);
+      if (!derived)
+        text += "// " + llvm::toString(derived.takeError()) + "\n";
+      else if (!*derived)
+        text += "// without a derivative\n";
+    }
+    text += execution.text + "\n";
   }
   return text;
 }

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Execution.h"
 #include "Inputs.h"
 #include "norm/Fuzz/Shrink.h"
 #include "norm/Runtime/Npy.h"
@@ -30,6 +31,8 @@ public:
 
 private:
   llvm::Error writeText(llvm::StringRef file, llvm::StringRef text);
+  llvm::Expected<Execution> prepare(const Case &failing, const Rerun *variant);
+  llvm::Error writeSchedules(const Execution &execution, llvm::StringRef file);
   llvm::Error writeRun(const Execution &execution, llvm::StringRef prefix,
                        std::string &command);
   std::string path(const llvm::Twine &file) const {
@@ -41,7 +44,35 @@ private:
   llvm::StringRef folder;
   llvm::StringRef name;
   Workers workers{1};
+  Compiler compiler;
 };
+
+llvm::Expected<Execution> CaseWriter::prepare(const Case &failing,
+                                              const Rerun *variant) {
+  Execution execution = makeExecution(failing, variant);
+  if (!failing.backward)
+    return execution;
+  llvm::Expected<bool> derived = takeBackward(compiler, execution);
+  if (!derived)
+    return derived.takeError();
+  if (!*derived)
+    return llvm::createStringError("the function has no backward");
+  return execution;
+}
+
+/// What `Execution::steps` stands for, as a tuning file.
+llvm::Error CaseWriter::writeSchedules(const Execution &execution,
+                                       llvm::StringRef file) {
+  llvm::Expected<std::unique_ptr<Device>> device =
+      openNamedDevice(execution.device, /*hostThreads=*/1);
+  if (!device)
+    return device.takeError();
+  llvm::Expected<Artifact> artifact = compiler.compile(
+      execution.text, "fuzz.mlir", optionsFor(execution, **device));
+  if (!artifact)
+    return artifact.takeError();
+  return writeText(file, drawSchedules(execution, **device, *artifact).print());
+}
 
 llvm::Error CaseWriter::writeText(llvm::StringRef file, llvm::StringRef text) {
   std::error_code failed;
@@ -83,11 +114,18 @@ llvm::Error CaseWriter::writeRun(const Execution &execution,
   command = "norm-run " + file + " --device=" + execution.device;
   if (!execution.schedule.empty())
     command += " --schedule=" + execution.schedule;
-  unsigned numArguments = unsigned(execution.graph.arguments.size());
+  if (execution.entry != "main")
+    command += " --backward";
+  if (execution.steps) {
+    std::string tuning = (prefix + "-tuning.json").str();
+    if (llvm::Error error = writeSchedules(execution, tuning))
+      return error;
+    command += " --tuning=" + tuning;
+  }
+  unsigned numArguments = unsigned(execution.arguments.size());
   for (unsigned i = 0; i < numArguments; ++i) {
     command += " --arg " + std::to_string(i) + "=";
-    unsigned value = execution.graph.arguments[i];
-    if (execution.graph.values[value].support == Support::Scalar) {
+    if (execution.arguments[i].support == Support::Scalar) {
       llvm::raw_string_ostream(command)
           << llvm::format("%.17g", scalarOf(execution, i));
       continue;
@@ -100,7 +138,7 @@ llvm::Error CaseWriter::writeRun(const Execution &execution,
       return error;
     command += data + placementText(placementOf(execution, i));
   }
-  for (unsigned i = 0; i < execution.graph.outputs.size(); ++i) {
+  for (unsigned i = 0; i < execution.results.size(); ++i) {
     std::string placed =
         placementText(placementOf(execution, numArguments + i));
     if (!placed.empty())
@@ -119,8 +157,10 @@ llvm::Expected<std::string> CaseWriter::write(const Case &failing,
     script += c == '\n' ? std::string("\n# ") : std::string(1, c);
   script += "\ncd \"$(dirname \"$0\")\"\n";
   std::string command;
-  if (llvm::Error error =
-          writeRun(makeExecution(failing, nullptr), name, command))
+  llvm::Expected<Execution> first = prepare(failing, nullptr);
+  if (!first)
+    return first.takeError();
+  if (llvm::Error error = writeRun(*first, name, command))
     return std::move(error);
   const Rerun *variant =
       failure.variant >= 0 && size_t(failure.variant) < failing.variants.size()
@@ -128,7 +168,7 @@ llvm::Expected<std::string> CaseWriter::write(const Case &failing,
           : nullptr;
   script += command + " --check";
   std::string expected;
-  for (unsigned i = 0; variant && i < failing.graph.outputs.size(); ++i) {
+  for (unsigned i = 0; variant && i < first->results.size(); ++i) {
     std::string file = (name + "-out" + llvm::Twine(i) + ".npy").str();
     script += " --out " + std::to_string(i) + "=" + file;
     // Some rows can't be compared with a file of all of them.
@@ -137,8 +177,11 @@ llvm::Expected<std::string> CaseWriter::write(const Case &failing,
   }
   script += "\n";
   if (variant) {
-    if (llvm::Error error = writeRun(makeExecution(failing, variant),
-                                     (name + "-variant").str(), command))
+    llvm::Expected<Execution> other = prepare(failing, variant);
+    if (!other)
+      return other.takeError();
+    if (llvm::Error error =
+            writeRun(*other, (name + "-variant").str(), command))
       return std::move(error);
     script += "# " + describe(*variant) + "\n" + command + " --check" +
               expected + "\n";
