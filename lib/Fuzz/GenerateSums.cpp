@@ -24,8 +24,10 @@ unsigned Generator::pickSummed() {
     if (isFull && !isPacked(value.dtype) && value.dtype != DType::F8E8M0FNU)
       list.push_back(argument);
   }
-  return list.empty() || choose.chance(20) ? pickFull()
-                                           : choose.pick<unsigned>(list);
+  if (list.empty() || choose.chance(12))
+    return pickFull();
+  // Most of a program comes from its first argument.
+  return choose.chance(60) ? list.front() : choose.pick<unsigned>(list);
 }
 
 /// One or two sums of elementwise functions, and what becomes of them.
@@ -64,7 +66,8 @@ Graph Generator::makeSumBody(Op &op) {
     reduce.ofRows = true;
     reduce.operands = {summand()};
     unsigned sum = emitIn(std::move(reduce), Support::Column);
-    if (choose.chance(25)) {
+    // Such a mean is no sum that another program takes on the way.
+    if (choose.chance(8)) {
       Op extent;
       extent.kind = Op::Kind::Extent;
       extent.ofRows = true;
@@ -85,12 +88,32 @@ Graph Generator::makeSumBody(Op &op) {
   return body;
 }
 
+/// A norm of what is summed, which may as well do that.
+void Generator::addNormOf(unsigned value) {
+  if (!isFloat(graph.values[value].dtype))
+    return;
+  Op op;
+  op.kind = choose.pick({Op::Kind::LayerNorm, Op::Kind::RmsNorm,
+                         Op::Kind::RmsNorm, Op::Kind::Softmax});
+  op.number = 1e-5;
+  op.operands = {value};
+  if (op.kind == Op::Kind::Softmax)
+    addExponential(op);
+  else
+    addNorm(op);
+  sums.push_back(op.results.front());
+  graph.ops.push_back(std::move(op));
+}
+
 void Generator::addSums() {
+  unsigned summed = pickSummed();
+  if (choose.chance(55))
+    addNormOf(summed);
   for (unsigned n = 1 + unsigned(choose.chance(35)); n > 0; --n) {
     Op op;
     op.kind = Op::Kind::Custom;
     op.ofRows = true;
-    op.operands = {pickSummed()};
+    op.operands = {n == 1 ? summed : pickSummed()};
     for (uint64_t more = choose.below(4); more > 0; --more) {
       Support support =
           choose.pick({Support::Full, Support::Full, Support::Column,
@@ -131,6 +154,7 @@ void Generator::addSums() {
 /// Sums are results, in front of the others or after them.
 void Generator::addSumOutputs() {
   for (unsigned sum : sums)
-    graph.outputs.insert(
-        choose.chance(30) ? graph.outputs.begin() : graph.outputs.end(), sum);
+    if (!llvm::is_contained(graph.outputs, sum))
+      graph.outputs.insert(
+          choose.chance(30) ? graph.outputs.begin() : graph.outputs.end(), sum);
 }

@@ -55,6 +55,7 @@ private:
   void addDropout();
   unsigned pickSummed();
   Graph makeSumBody(Op &op);
+  void addNormOf(unsigned value);
   void addSums();
   void addSumOutputs();
   void chooseOutputs();
@@ -68,8 +69,9 @@ private:
   const Space &space;
   const Limits &limits;
   Graph graph;
-  bool wide = false;          ///< f64 may occur
-  std::vector<unsigned> sums; ///< over rows
+  bool wide = false; ///< f64 may occur
+  /// Results: sums over rows, and what is made for them to be beside.
+  std::vector<unsigned> sums;
 };
 
 /// Of the types for arithmetic.

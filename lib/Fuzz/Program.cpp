@@ -142,9 +142,7 @@ bool fuzz::isFixed(const Graph &graph, const Space &space, unsigned dim) {
   };
   return llvm::any_of(graph.values, isTiled) ||
          llvm::any_of(graph.ops, [&](const Op &op) {
-           return op.group.empty()
-                      ? op.kind == Op::Kind::GroupNorm && dim == space.channel
-                      : op.group[dim] > 1;
+           return !op.group.empty() && op.group[dim] > 1;
          });
 }
 

@@ -169,8 +169,8 @@ bool isFirstDimFree(const Graph &graph, const Space &space);
 /// those.
 std::set<unsigned> sumsOfRows(const Graph &graph);
 
-/// Whether the extent of a dim has to be known: channels in groups, what is cut
-/// into groups of a scale, and what lies in tiles or shares bytes.
+/// Whether the extent of a dim has to be known: what is cut into groups of a
+/// scale, and what lies in tiles or shares bytes.
 bool isFixed(const Graph &graph, const Space &space, unsigned dim);
 
 /// The text of `func.func @main`.
