@@ -11,6 +11,7 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::norm;
@@ -68,8 +69,8 @@ static bool countsRowsLater(GenericOp op, uint64_t rows) {
   return false;
 }
 
-/// Bytes of the sums that the threads of a CTA keep in registers: two of f32 for
-/// each of the most columns.
+/// Bytes of the sums that the threads of a CTA keep in registers: two of f32
+/// for each of the most columns.
 static constexpr int64_t mostBytes = 8 * ::norm::maxSummedColumns;
 
 bool mlir::norm::sumsRows(GenericOp op) {
@@ -150,6 +151,8 @@ private:
   GenericOp buildSum(GenericOp workers);
   /// The value in the body of the second program.
   Value get(Value value, IRMapping &mapping);
+  /// Workers that have a row, for all that is known.
+  int64_t countWorkers(int64_t columns);
   /// A name for the dim of workers that the program hasn't got.
   StringRef nameWorkers();
 
@@ -170,6 +173,21 @@ StringRef SumSplitter::nameWorkers() {
   return workerName;
 }
 
+// Workers without a row change no bit, and needn't be there. The sum over
+// workers has one tree for up to so many: their lanes, in one slice.
+int64_t SumSplitter::countWorkers(int64_t columns) {
+  constexpr int64_t mostOfOneTree = 132;
+  int64_t workers = ::norm::workersFor(columns), points = 1;
+  for (unsigned dim : listDims(program, rows)) {
+    int64_t extent = program.getExtents()[dim];
+    if (ShapedType::isDynamic(extent) ||
+        llvm::MulOverflow(points, extent, points))
+      return workers;
+  }
+  int64_t busy = llvm::divideCeil(points, ::norm::strandsFor(columns));
+  return busy <= mostOfOneTree ? std::max<int64_t>(busy, 1) : workers;
+}
+
 /// All that the sums are of, and the sums of workers.
 GenericOp SumSplitter::buildWorkers() {
   unsigned numDims = program.getNumDims();
@@ -183,7 +201,7 @@ GenericOp SumSplitter::buildWorkers() {
     shape.push_back(program.getExtents()[dim]);
     count *= shape.back();
   }
-  shape.front() = ::norm::workersFor(count);
+  shape.front() = countWorkers(count);
   SmallVector<AffineMap> maps;
   for (unsigned i = 0; i < program.getInputs().size(); ++i) {
     AffineMap map = program.getMap(i);
