@@ -175,3 +175,21 @@ func.func @mean(%x: tensor<9x64xf32>, %o: tensor<64xf32>)
   }
   return %y, %s : tensor<9x64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// Two workers at least: a dim of one element is none.
+// CHECK-LABEL: func.func @few
+// CHECK: outs(%{{.*}}[worker, col] : tensor<2x64xf32>, %{{.*}}[row, col] : tensor<6x64xf32>)
+func.func @few(%x: tensor<6x64xf32>, %o: tensor<64xf32>)
+    -> (tensor<6x64xf32>, tensor<64xf32>) {
+  %y = norm.softmax %x axes = [1] : tensor<6x64xf32> -> tensor<6x64xf32>
+  // expected-remark@+1 {{fused with sibling 'softmax': saves 6x64 f32 once}}
+  %s = norm.generic (row, col)
+      ins(%a = %x[row, col] : tensor<6x64xf32>)
+      outs(%p = %o[col] : tensor<64xf32>) {
+    %r = norm.reduce add %a over [row] : f32
+    norm.yield %r : f32
+  }
+  return %y, %s : tensor<6x64xf32>, tensor<64xf32>
+}

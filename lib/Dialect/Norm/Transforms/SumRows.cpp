@@ -173,8 +173,9 @@ StringRef SumSplitter::nameWorkers() {
   return workerName;
 }
 
-// Workers without a row change no bit, and needn't be there. The sum over
-// workers has one tree for up to so many: their lanes, in one slice.
+// Workers without a row change no bit, and needn't be there, but one by itself
+// would be no dim of the space. The sum over workers has one tree for up to so
+// many: their lanes, in one slice.
 int64_t SumSplitter::countWorkers(int64_t columns) {
   constexpr int64_t mostOfOneTree = 132;
   int64_t workers = ::norm::workersFor(columns), points = 1;
@@ -185,7 +186,7 @@ int64_t SumSplitter::countWorkers(int64_t columns) {
       return workers;
   }
   int64_t busy = llvm::divideCeil(points, ::norm::strandsFor(columns));
-  return busy <= mostOfOneTree ? std::max<int64_t>(busy, 1) : workers;
+  return busy <= mostOfOneTree ? std::max<int64_t>(busy, 2) : workers;
 }
 
 /// All that the sums are of, and the sums of workers.
