@@ -24,6 +24,10 @@ namespace norm::fuzz {
 /// function isn't taken for another reason.
 llvm::Expected<bool> takeBackward(Compiler &compiler, Execution &execution);
 
+/// The text with what `norm-rewrite-welford` makes of its means: deviations
+/// from them are nearer to the true ones. The text itself if it can't be had.
+std::string rewriteMeans(llvm::StringRef text);
+
 /// Without `Execution::steps`.
 CompileOptions optionsFor(const Execution &execution, const Device &device);
 
