@@ -143,7 +143,9 @@ LogicalResult Program::checkSums() {
     for (OpOperand &use : sum->getUses()) {
       unsigned number = generic.getInputs().size() + use.getOperandNumber();
       SmallVector<unsigned> has = walkedBy(generic, generic.getMap(number));
-      SmallVector<unsigned> expected{worker};
+      SmallVector<unsigned> expected;
+      if (!isOne(generic, worker))
+        expected.push_back(worker);
       for (unsigned dim : columnDims)
         if (!isOne(generic, dim))
           expected.push_back(dim);
