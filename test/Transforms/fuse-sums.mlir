@@ -193,3 +193,23 @@ func.func @few(%x: tensor<6x64xf32>, %o: tensor<64xf32>)
   }
   return %y, %s : tensor<6x64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// A sum of what another sum is a part of takes two passes.
+// CHECK-LABEL: func.func @sum_of_sum
+// CHECK-NOT: norm.accumulate
+func.func @sum_of_sum(%x: tensor<?x64xf32>, %o: tensor<64xf32>)
+    -> (tensor<?x64xf32>, tensor<64xf32>) {
+  %y = norm.softmax %x axes = [1] : tensor<?x64xf32> -> tensor<?x64xf32>
+  // expected-remark@+1 {{the two reduce over different dims}}
+  %s = norm.generic (row, col)
+      ins(%a = %x[row, col] : tensor<?x64xf32>)
+      outs(%p = %o[col] : tensor<64xf32>) {
+    %r = norm.reduce add %a over [row] : f32
+    %d = arith.subf %a, %r : f32
+    %q = norm.reduce add %d over [row] : f32
+    norm.yield %q : f32
+  }
+  return %y, %s : tensor<?x64xf32>, tensor<64xf32>
+}

@@ -69,6 +69,26 @@ static bool countsRowsLater(GenericOp op, uint64_t rows) {
   return false;
 }
 
+/// Whether a sum, or the previous content of an output, has a part in what is
+/// summed: such a sum can't be taken together with the first.
+static bool sumsSums(GenericOp op) {
+  llvm::DenseSet<Value> later;
+  for (unsigned i = op.getInputs().size(); i < op.getBlock()->getNumArguments();
+       ++i)
+    later.insert(op.getBlock()->getArgument(i));
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    bool isReduce = isa<ReduceOp>(inner);
+    bool dependsOnLater = llvm::any_of(inner.getOperands(), [&](Value operand) {
+      return later.contains(operand);
+    });
+    if (isReduce && dependsOnLater)
+      return true;
+    if (isReduce || dependsOnLater)
+      later.insert_range(inner.getResults());
+  }
+  return false;
+}
+
 /// Bytes of the sums that the threads of a CTA keep in registers: two of f32
 /// for each of the most columns.
 static constexpr int64_t mostBytes = 8 * ::norm::maxSummedColumns;
@@ -76,7 +96,8 @@ static constexpr int64_t mostBytes = 8 * ::norm::maxSummedColumns;
 bool mlir::norm::sumsRows(GenericOp op) {
   uint64_t rows = getCommonDims(op);
   if (!op.hasTensorSemantics() || rows == 0 || op.getOrder() ||
-      op.getSchedule() || op.getNumDims() > 62 || countsRowsLater(op, rows))
+      op.getSchedule() || op.getNumDims() > 62 || countsRowsLater(op, rows) ||
+      sumsSums(op))
     return false;
   int64_t bytes = 0;
   for (auto reduce : op.getBlock()->getOps<ReduceOp>()) {
