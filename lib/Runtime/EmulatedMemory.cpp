@@ -228,6 +228,12 @@ KernelTraffic GlobalMemory::leave(const KernelLaunch &launch,
     return llvm::utostr(got) + " of the " + llvm::utostr(all) + " bytes of " +
            buffer;
   };
+  // Workers that sum rows run without rows as well, and read nothing.
+  bool hasNothing = llvm::any_of(current, [&](const ParamRegion &param) {
+    return param.buffer < manifest.numBuffers() &&
+           llvm::is_contained(kernel.reads, param.buffer) &&
+           (!param.region || param.region->elementBytes() == 0);
+  });
   for (auto [param, total] : llvm::zip(current, totals)) {
     if (!param.region || param.buffer >= manifest.numBuffers())
       continue;
@@ -248,8 +254,8 @@ KernelTraffic GlobalMemory::leave(const KernelLaunch &launch,
     // Bytes that elements share are read once for all of them. A kernel with a
     // grid of its own doesn't say that it reads all; rows without columns have
     // no use for what has some of the column dims.
-    if (reads && !kernel.grid && launch.columns != 0 && !region.hasOverlap() &&
-        buffer.distinct.read < all)
+    if (reads && !kernel.grid && launch.columns != 0 && !hasNothing &&
+        !region.hasOverlap() && buffer.distinct.read < all)
       findings.add(FindingKind::Traffic, Findings::kNoSite - 2 * param.buffer,
                    -1, -1, [&] {
                      return "reads " +

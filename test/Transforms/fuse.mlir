@@ -251,11 +251,12 @@ func.func @shared_destination(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32
 }
 
 // What isn't read is no operand, nor is what only dead code reads; an input that
-// alone tells an extent stays.
+// alone tells an extent stays, unless that is a known number.
 // CHECK-LABEL: func.func @unread
-// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[U:.*]]: tensor<4x8xf32>, %[[W:.*]]: tensor<8xf32>
-func.func @unread(%x: tensor<4x8xf32>, %u: tensor<4x8xf32>, %w: tensor<8xf32>)
-    -> (tensor<4x8xf32>, tensor<4xf32>) {
+// CHECK-SAME: %[[X:.*]]: tensor<4x8xf32>, %[[U:.*]]: tensor<4x8xf32>, %[[V:.*]]: tensor<4x?xf32>, %[[W:.*]]: tensor<8xf32>
+func.func @unread(%x: tensor<4x8xf32>, %u: tensor<4x8xf32>, %v: tensor<4x?xf32>,
+                  %w: tensor<8xf32>)
+    -> (tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>) {
   %e = tensor.empty() : tensor<4x8xf32>
   // CHECK: norm.generic (row, col)
   // CHECK-NEXT: ins(%{{.*}} = %[[X]][row, col] : tensor<4x8xf32>)
@@ -271,14 +272,24 @@ func.func @unread(%x: tensor<4x8xf32>, %u: tensor<4x8xf32>, %w: tensor<8xf32>)
   }
   %f = tensor.empty() : tensor<4xf32>
   // CHECK: norm.generic (row, col)
-  // CHECK-NEXT: ins(%{{.*}} = %[[U]][row, col] : tensor<4x8xf32>)
+  // CHECK-NEXT: ins(%{{.*}} = %[[V]][row, col] : tensor<4x?xf32>)
   %z = norm.generic (row, col)
+      ins(%a = %v[row, col] : tensor<4x?xf32>)
+      outs(%o = %f[row] : tensor<4xf32>) {
+    %n = norm.extent col : f32
+    norm.yield %n : f32
+  }
+  // CHECK: norm.generic (row)
+  // CHECK-NEXT: outs
+  // CHECK-NEXT: %[[N:.*]] = arith.constant 8.000000e+00 : f32
+  // CHECK-NEXT: norm.yield %[[N]]
+  %k = norm.generic (row, col)
       ins(%a = %u[row, col] : tensor<4x8xf32>)
       outs(%o = %f[row] : tensor<4xf32>) {
     %n = norm.extent col : f32
     norm.yield %n : f32
   }
-  return %y, %z : tensor<4x8xf32>, tensor<4xf32>
+  return %y, %z, %k : tensor<4x8xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
 // Transposes are maps of what they move, on the way in and out; rows and

@@ -298,9 +298,10 @@ static bool isNeededForExtents(GenericOp op, unsigned number) {
 }
 
 /// The dims on which something varies that is read or written, and those that
-/// ops of the body name.
+/// ops of the body name. A known extent is a number, and needs no dim.
 static llvm::SmallBitVector findNeededDims(GenericOp op) {
   llvm::SmallBitVector needed(op.getNumDims());
+  SmallVector<int64_t> extents = op.getExtents();
   for (OpOperand &operand : op->getOpOperands()) {
     unsigned number = operand.getOperandNumber();
     if (number < op.getInputs().size() &&
@@ -318,9 +319,10 @@ static llvm::SmallBitVector findNeededDims(GenericOp op) {
       llvm::for_each(sum.getDims().getAsValueRange<StringAttr>(), need);
     else if (auto random = dyn_cast<RandomOp>(inner))
       llvm::for_each(random.getDims().getAsValueRange<StringAttr>(), need);
-    else if (auto extent = dyn_cast<ExtentOp>(inner))
-      need(extent.getDim());
-    else if (auto index = dyn_cast<IndexOp>(inner))
+    else if (auto extent = dyn_cast<ExtentOp>(inner)) {
+      if (ShapedType::isDynamic(extents[*op.getDimNumber(extent.getDim())]))
+        need(extent.getDim());
+    } else if (auto index = dyn_cast<IndexOp>(inner))
       need(index.getDim());
   }
   return needed;
@@ -356,6 +358,17 @@ static void eraseUnneededDims(RewriterBase &rewriter, GenericOp op) {
   for (unsigned dim : needed.set_bits())
     if (extents[dim] != all[dim])
       return;
+  for (auto extent :
+       llvm::make_early_inc_range(op.getBlock()->getOps<ExtentOp>())) {
+    if (needed.test(*op.getDimNumber(extent.getDim())))
+      continue;
+    SmallVector<OpFoldResult> number;
+    if (failed(extent->fold({}, number)))
+      return;
+    rewriter.setInsertionPoint(extent);
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(
+        extent, cast<TypedAttr>(cast<Attribute>(number.front())));
+  }
   rewriter.modifyOpInPlace(op, [&] {
     for (unsigned number = op.getInputs().size(); number-- > 0;)
       if (unread.test(number)) {
