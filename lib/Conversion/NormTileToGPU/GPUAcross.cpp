@@ -119,16 +119,7 @@ Value GPUAcross::emitLoad(LoadOp op, const Chunk &chunk) {
                           : isValid;
   if (!condition)
     return load();
-  auto guarded =
-      scf::IfOp::create(b, loc, TypeRange{type}, condition, true, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(guarded.thenBlock());
-  Value loaded = load();
-  scf::YieldOp::create(b, loc, loaded);
-  b.setInsertionPointToStart(guarded.elseBlock());
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  scf::YieldOp::create(b, loc, zero);
-  return guarded.getResult(0);
+  return loadIf(condition, type, load);
 }
 
 void GPUAcross::emitStore(StoreOp op, Value value, const Chunk &chunk) {

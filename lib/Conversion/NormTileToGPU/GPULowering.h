@@ -95,6 +95,8 @@ protected:
   int64_t alignmentOf(const Buffer &buffer) const;
   int64_t accessElements(const Buffer &buffer, Type element);
   Value loadWhole(Value pointer, VectorType type, const Buffer &buffer);
+  /// What `load` emits where a condition holds, else zeros.
+  Value loadIf(Value condition, Type type, llvm::function_ref<Value()> load);
   void storeWhole(Value value, Value pointer, const Buffer &buffer);
   /// A chunk whose first element is `linear` of the dims of chunks, i64 or i32;
   /// with `last`, elements after that one are loaded from there.

@@ -304,14 +304,21 @@ Value GPULowering::emitLoad(LoadOp op, const Chunk &chunk) {
   if (!isRow || !mayBeWritten(op.getSource()))
     return emitLoadOfRow(op, chunk);
   // The last row, which groups without one compute again, is being written.
-  auto own = scf::IfOp::create(b, loc, TypeRange{type}, isRow, true, true);
+  return loadIf(isRow, type, [&] { return emitLoadOfRow(op, chunk); });
+}
+
+Value GPULowering::loadIf(Value condition, Type type,
+                          llvm::function_ref<Value()> load) {
+  auto guarded =
+      scf::IfOp::create(b, loc, TypeRange{type}, condition, true, true);
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(own.thenBlock());
-  scf::YieldOp::create(b, loc, emitLoadOfRow(op, chunk));
-  b.setInsertionPointToStart(own.elseBlock());
+  b.setInsertionPointToStart(guarded.thenBlock());
+  Value loaded = load();
+  scf::YieldOp::create(b, loc, loaded);
+  b.setInsertionPointToStart(guarded.elseBlock());
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
   scf::YieldOp::create(b, loc, zero);
-  return own.getResult(0);
+  return guarded.getResult(0);
 }
 
 Value GPULowering::emitLoadOfRow(LoadOp op, const Chunk &chunk) {
@@ -550,17 +557,7 @@ static bool isOnlyStored(LoadRowOp op) {
 Value GPULowering::loadRow(LoadRowOp op, llvm::function_ref<Value()> load) {
   if (!mayBeWritten(op.getSource()) || !isOnlyStored(op))
     return load();
-  Type type = op.getType();
-  auto guarded =
-      scf::IfOp::create(b, loc, TypeRange{type}, storesRow(), true, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(guarded.thenBlock());
-  Value loaded = load();
-  scf::YieldOp::create(b, loc, loaded);
-  b.setInsertionPointToStart(guarded.elseBlock());
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  scf::YieldOp::create(b, loc, zero);
-  return guarded.getResult(0);
+  return loadIf(storesRow(), op.getType(), load);
 }
 
 Value GPULowering::emitLoadRow(LoadRowOp op) {

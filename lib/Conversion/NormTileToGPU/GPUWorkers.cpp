@@ -280,15 +280,7 @@ Value GPUWorkers::emitIf(Value condition, Type type,
                   : isRow;
   if (!condition)
     return load();
-  auto branch =
-      scf::IfOp::create(b, loc, TypeRange{type}, condition, true, true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, loc, load());
-  b.setInsertionPointToStart(branch.elseBlock());
-  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
-  scf::YieldOp::create(b, loc, zero);
-  return branch.getResult(0);
+  return loadIf(condition, type, load);
 }
 
 /// Loads what all rows have in common before the first one, and keeps it as it
