@@ -31,7 +31,7 @@ bool GPULowering::isUnrolled() const {
 
 bool GPULowering::isWritten(Value operand) {
   return llvm::any_of(operand.getUsers(), [](Operation *user) {
-    return isa<StoreOp, StoreRowOp>(user);
+    return isa<StoreOp, StoreRowOp, SumRowsOp>(user);
   });
 }
 

@@ -82,7 +82,8 @@ private:
   llvm::Expected<::norm::Schedule>
   readTuned(const ::norm::TuningEntry &entry,
             const ::norm::ScheduleDecision &decision) const;
-  /// Sets the fields of the option.
+  /// Sets the fields of the option: those for all programs, and those for this
+  /// one.
   llvm::Error complete(::norm::Schedule &value,
                        const ::norm::ScheduleDecision &decision) const;
 
@@ -139,8 +140,17 @@ NormSchedule::findTuned(::norm::ScheduleDecision &decision) const {
 llvm::Error
 NormSchedule::complete(::norm::Schedule &value,
                        const ::norm::ScheduleDecision &decision) const {
-  if (llvm::Error error = ::norm::overrideSchedule(value, schedule))
-    return error;
+  SmallVector<StringRef> parts;
+  StringRef(schedule).split(parts, ';', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  for (StringRef part : parts) {
+    auto [program, fields] = part.split(':');
+    bool isForOne = part.contains(':');
+    if (isForOne && program.trim() != decision.program)
+      continue;
+    if (llvm::Error error =
+            ::norm::overrideSchedule(value, isForOne ? fields : part))
+      return error;
+  }
   return ::norm::checkSchedule(value, decision.facts, limits, target);
 }
 
