@@ -8,6 +8,7 @@
 // RUN: norm-opt %s --norm-schedule=target=sm_90 --norm-tile | FileCheck %s --check-prefix=TILE
 // RUN: norm-opt %s --norm-schedule="target=sm_90 schedule=stages=4" --norm-tile --convert-norm-tile-to-gpu | FileCheck %s --check-prefix=GPU
 // RUN: norm-opt %s --norm-schedule="target=sm_90 schedule=stages=0" --norm-tile --convert-norm-tile-to-gpu | FileCheck %s --check-prefix=DIRECT
+// RUN: norm-opt %s --norm-schedule="target=sm_90 schedule=stages=0" --norm-tile --convert-norm-tile-to-gpu | FileCheck %s --check-prefix=WRITTEN
 // RUN: norm-opt %s --norm-schedule --norm-tile --convert-norm-tile-to-host | FileCheck %s --check-prefix=HOST
 
 // The space says who shares the rows; the body adds its chunk.
@@ -16,6 +17,10 @@
 // TILE: norm_tile.phase reduce [add]
 // TILE: norm_tile.phase
 // TILE: norm_tile.sum_rows %{{.*}}, %{{.*}}[%{{.*}}] : vector<8xf32>, memref<264x2048xf32>
+
+// What rows are summed into is written: LLVM drops stores to what is only read.
+// WRITTEN: gpu.func @sums_0(
+// WRITTEN-SAME: %arg2: !llvm.ptr<1> {llvm.noalias, llvm.readonly}, %arg3: !llvm.ptr<1> {llvm.noalias}, %arg4: i64, %arg5: !llvm.ptr<1> {llvm.noalias}, %arg6: i64)
 
 // Two groups of 128 threads, each of which takes every 528th row. Rows are copied
 // ahead by each thread for itself; what they have in common is loaded before.

@@ -22,7 +22,7 @@
 
 // 256 KB are 32 KB for each of 8 CTAs.
 // SM90-LABEL: func.func @long(
-// SM90: schedule = #norm.schedule<threads = 1024, residency = stream, prefetch = false, max_registers = 128, cluster = 8>
+// SM90: schedule = #norm.schedule<threads = 1024, residency = stream, prefetch = false, cluster = 8>
 // SM90-LABEL: func.func @short(
 // SM90-NOT: cluster
 // GIVEN-LABEL: func.func @long(

@@ -90,8 +90,14 @@ FailureOr<gpu::GPUFuncOp> GPULowering::lower(gpu::GPUModuleOp module,
     if (param.kind != KernelParam::Pointer || isReread ||
         overlapping[param.operand])
       continue;
+    bool isRead = !isWritten(kernel.getBlock()->getArgument(param.operand));
+    // LLVM finds out by itself that it's only read, and would then use loads
+    // that may see what was there before the wait. What is written keeps its
+    // mark, so that loads still move across stores.
+    if (isRead && waits)
+      continue;
     function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
-    if (!waits && !isWritten(kernel.getBlock()->getArgument(param.operand)))
+    if (isRead)
       function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
   }
 

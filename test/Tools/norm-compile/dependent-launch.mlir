@@ -57,6 +57,18 @@
 // MORE-NOT: griddepcontrol
 // MORE-NOT: "waits"
 
+// Nor may a constant load come from LLVM, which finds out by itself that an argument
+// is only read.
+
+// RUN: sed 's/16x4096/127x7/g' %s > %t.short.mlir
+// RUN: norm-compile %t.short.mlir --target=sm_90 -o %t.ptx
+// RUN: FileCheck %s --check-prefix=SHORT < %t.ptx
+// SHORT-NOT: .nc
+// SHORT: griddepcontrol.wait
+// SHORT-NOT: .nc
+// SHORT: ld.global
+// SHORT-NOT: .nc
+
 // RUN: not norm-compile %s --target=sm_90 --schedule=pdl=maybe 2>&1 | FileCheck %s --check-prefix=WRONG
 // WRONG: error: {{.*}}maybe
 
